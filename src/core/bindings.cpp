@@ -1,0 +1,51 @@
+// The contents page of the core: what Python can call, and which header does the work.
+//
+//   evaluate_tape   tape.hpp    value and gradient of a measure at many points
+//
+// Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include "arrays.hpp"
+#include "tape.hpp"
+
+namespace nb = nanobind;
+using namespace steelyard;
+
+namespace {
+
+Tape make_tape(Ints op, Ints left, Ints right, Doubles number) {
+    const std::size_t length = op.shape(0);
+    if (left.shape(0) != length || right.shape(0) != length || number.shape(0) != length)
+        throw std::invalid_argument("the four arrays of a tape must have one length");
+    std::vector<Instruction> steps(length);
+    for (std::size_t k = 0; k < length; ++k)
+        steps[k] = {static_cast<Op>(op(k)), left(k), right(k), number(k)};
+    return Tape(std::move(steps));
+}
+
+std::pair<OwnedVector, OwnedMatrix> evaluate_tape(Ints op, Ints left, Ints right, Doubles number, Matrix points) {
+    if (points.shape(1) != 4) throw std::invalid_argument("points need four columns: tpr, tnr, prevalence, smoothing");
+    Tape tape = make_tape(op, left, right, number);
+    const std::size_t m = points.shape(0);
+    std::vector<double> values(m), gradients(2 * m);
+    {
+        nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < m; ++i) {
+            const auto found = tape.evaluate({points(i, 0), points(i, 1), points(i, 2), points(i, 3)});
+            values[i] = found.value;
+            gradients[2 * i] = found.d_tpr;
+            gradients[2 * i + 1] = found.d_tnr;
+        }
+    }
+    return {own(std::move(values)), own(std::move(gradients), 2)};
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled core of steelyard. Private: use the Python layers above it.";
+    m.def("evaluate_tape", &evaluate_tape, nb::arg("op"), nb::arg("left"), nb::arg("right"), nb::arg("number"),
+          nb::arg("points"), "Values and gradients of a tape at points (m, 4).");
+}

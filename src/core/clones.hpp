@@ -1,0 +1,20 @@
+// One wheel for every x86-64 machine, without giving up its vector units.
+//
+// A function marked STEELYARD_CLONES is compiled three times (baseline, AVX2 + FMA, AVX-512) and the loader picks the
+// best one the machine has. Everything that it calls in its hot loop must be STEELYARD_INLINE, or that part keeps the
+// baseline instructions. Where the compiler has no target_clones the mark means nothing and the build is plain; the
+// sanitizers are such a case, since they cannot run before the loader has resolved the clones.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(STEELYARD_PLAIN)
+#define STEELYARD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define STEELYARD_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define STEELYARD_INLINE inline __attribute__((always_inline))
+#else
+#define STEELYARD_INLINE inline
+#endif

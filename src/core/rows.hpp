@@ -1,0 +1,101 @@
+// The data matrix, one row at a time: dense or CSR, float32 or float64, 32- or 64-bit indices, as one code path.
+//
+// A kernel is a template over the matrix type; `visit(rows, kernel)` picks the instance once, outside the loop. A row
+// knows how to take its inner product with a weight vector, how to be added to one, and how to be prefetched.
+// Nothing is owned or copied here.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "clones.hpp"
+
+namespace steelyard {
+
+using Index = std::int64_t;
+
+template <class T>
+struct DenseRow {
+    const T* values;
+    Index size;
+
+    // Eight partial sums: the compiler may not reassociate a sum on its own, and one chain of additions would wait for itself.
+    STEELYARD_INLINE double dot(const double* w) const {
+        double sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+        Index j = 0;
+        for (; j + 8 <= size; j += 8)
+            for (int k = 0; k < 8; ++k) sum[k] += static_cast<double>(values[j + k]) * w[j + k];
+        for (; j < size; ++j) sum[0] += static_cast<double>(values[j]) * w[j];
+        return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    }
+
+    STEELYARD_INLINE void add_to(double* w, double scale) const {
+        for (Index j = 0; j < size; ++j) w[j] += scale * static_cast<double>(values[j]);
+    }
+
+    // f(column, value) for each entry, zeros included.
+    template <class F>
+    STEELYARD_INLINE void each(F&& f) const {
+        for (Index j = 0; j < size; ++j) f(j, static_cast<double>(values[j]));
+    }
+};
+
+template <class T, class I>
+struct SparseRow {
+    const T* values;
+    const I* columns;
+    Index size;
+
+    STEELYARD_INLINE double dot(const double* w) const {
+        double even = 0, odd = 0;
+        Index k = 0;
+        for (; k + 2 <= size; k += 2) {
+            even += static_cast<double>(values[k]) * w[columns[k]];
+            odd += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
+        }
+        if (k < size) even += static_cast<double>(values[k]) * w[columns[k]];
+        return even + odd;
+    }
+
+    STEELYARD_INLINE void add_to(double* w, double scale) const {
+        for (Index k = 0; k < size; ++k) w[columns[k]] += scale * static_cast<double>(values[k]);
+    }
+
+    // f(column, value) for each stored entry.
+    template <class F>
+    STEELYARD_INLINE void each(F&& f) const {
+        for (Index k = 0; k < size; ++k) f(static_cast<Index>(columns[k]), static_cast<double>(values[k]));
+    }
+};
+
+template <class T>
+struct DenseRows {
+    const T* values;  // n_rows x n_cols, row by row
+    Index n_rows, n_cols;
+
+    STEELYARD_INLINE DenseRow<T> row(Index i) const { return {values + i * n_cols, n_cols}; }
+};
+
+template <class T, class I>
+struct SparseRows {
+    const T* values;
+    const I* columns;
+    const I* starts;  // n_rows + 1
+    Index n_rows, n_cols;
+
+    STEELYARD_INLINE SparseRow<T, I> row(Index i) const {
+        return {values + starts[i], columns + starts[i], static_cast<Index>(starts[i + 1] - starts[i])};
+    }
+};
+
+using Rows = std::variant<DenseRows<float>, DenseRows<double>, SparseRows<float, std::int32_t>,
+                          SparseRows<double, std::int32_t>, SparseRows<float, std::int64_t>,
+                          SparseRows<double, std::int64_t>>;
+
+template <class Kernel>
+auto visit(const Rows& rows, Kernel&& kernel) {
+    return std::visit(std::forward<Kernel>(kernel), rows);
+}
+
+}  // namespace steelyard

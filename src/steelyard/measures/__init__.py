@@ -1,0 +1,62 @@
+"""The language of measures: expressions in ``tpr`` and ``tnr``, with ``prevalence`` a parameter.
+
+>>> import steelyard.measures as m
+>>> (0.3 * m.BalancedAccuracy() + 0.7 * m.NegKLD()).curvature
+'concave'
+>>> m.fpr <= 0.01
+fpr <= 0.01
+"""
+
+from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
+from .constraints import Constraint
+from .expression import Measure
+from .functions import (
+    absolute,
+    geometric_mean,
+    harmonic_mean,
+    log,
+    maximum,
+    minimum,
+    power,
+    quadratic_mean,
+    sqrt,
+    square,
+)
+from .labels import rates
+from .named import (
+    BAKLD,
+    MCC,
+    NAS,
+    NSS,
+    Accuracy,
+    BalancedAccuracy,
+    BKReward,
+    CQReward,
+    FBeta,
+    GMean,
+    HMean,
+    Jaccard,
+    MinRate,
+    NegAE,
+    NegCost,
+    NegCQB,
+    NegKLD,
+    Precision,
+    QMean,
+    QMeasure,
+    Recall,
+    Specificity,
+)
+
+NAMED = (
+    Accuracy, BalancedAccuracy, FBeta, Jaccard, GMean, HMean, QMean, MinRate, NegCost, Recall, Specificity, Precision,
+    MCC, NegKLD, NSS, NAS, NegAE, QMeasure, BAKLD, CQReward, BKReward, NegCQB,
+)  # fmt: skip
+
+__all__ = [
+    "tpr", "tnr", "fpr", "fnr", "prevalence", "smoothing",
+    "log", "sqrt", "square", "power", "absolute", "minimum", "maximum",
+    "geometric_mean", "harmonic_mean", "quadratic_mean",
+    "Measure", "Constraint", "rates", "NAMED",
+    *(measure.__name__ for measure in NAMED),
+]  # fmt: skip

@@ -1,0 +1,406 @@
+"""A measure is an expression in ``tpr`` and ``tnr``, with ``prevalence`` a parameter that is bound at training time.
+
+`Measure` is what all expressions have in common: operators that build larger ones, value and gradient over arrays of
+rates, and the analysis (`range`, `slope`, `curvature`) that decides which solver may be used. An expression is an
+immutable tree. Each atom answers the same few questions about itself as a function of its arguments; the
+composition is done in `rules`.
+
+Two conventions hold everywhere, in the tree and in the tape: **0/0 is 0** and **0 times infinity is 0**. So precision
+is 0 when nothing is called positive, and ``p log q`` is 0 when ``p`` is.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import polynomial, rules
+from .polynomial import Polynomial
+from .rules import Interval, Slope
+
+if TYPE_CHECKING:
+    from .constraints import Constraint
+    from .labels import Scorer
+    from .tape import Tape
+
+Array = NDArray[np.float64]
+
+SLOPE_WORDS = {1: "non-decreasing", -1: "non-increasing", 0: "constant", None: "unknown"}
+
+
+class Point(NamedTuple):
+    """Where a measure is evaluated."""
+
+    tpr: Array
+    tnr: Array
+    prevalence: Array
+    smoothing: Array
+
+
+class Gradient(NamedTuple):
+    """Derivatives with respect to the two rates."""
+
+    tpr: Any
+    tnr: Any
+
+
+class Measure:
+    """An expression in the two rates, higher is better, built from `tpr`, `tnr`, the atoms and the named measures."""
+
+    __array_ufunc__ = None  # numpy scalars and arrays leave the arithmetic to us
+
+    args: tuple[Measure, ...] = ()
+    is_identity = False  # a node that only gives its one argument a name or a bound
+    declared: Interval | None = None  # a range known to be tighter than the rules find
+    rises = False  # known to be non-decreasing in both rates, where the rules cannot see past 0/0
+    precedence = 9  # of the spelling: 1 sum, 2 product, 3 sign, 9 a name or a call
+
+    # -- what an atom says about itself -------------------------------------------------------------------------
+    def _key(self) -> tuple[Any, ...]:
+        """The constructor's arguments: what equality, hash and pickle go by."""
+        return self.args
+
+    def _value(self, *args: Array) -> Array:
+        raise NotImplementedError
+
+    def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
+        raise NotImplementedError
+
+    def _interval(self, *args: Interval) -> Interval:
+        raise NotImplementedError
+
+    def _slopes(self, *args: Interval) -> tuple[Slope, ...]:
+        """Monotonicity in each argument, given the arguments' ranges."""
+        raise NotImplementedError
+
+    def _curvature(self, *args: Interval) -> str:
+        """Curvature as a function of the arguments, on their ranges: affine, concave, convex or unknown."""
+        return rules.UNKNOWN
+
+    def _polynomial(self) -> Polynomial | None:
+        return None
+
+    def _substitute(self, prevalence: float) -> Measure:
+        return type(self)(*(arg._substitute(prevalence) for arg in self.args))
+
+    def _expand(self) -> Measure:
+        """The same in terms of the tape's primitives; itself if it is one."""
+        return self
+
+    def _spell(self) -> str:
+        raise NotImplementedError
+
+    def ratio(self) -> tuple[Measure, Measure] | None:
+        """``(numerator, denominator)`` if this is a ratio of two measures that vary with the rates, else None.
+
+        >>> from steelyard.measures import FBeta
+        >>> numerator, denominator = FBeta(1).ratio()
+        >>> numerator.curvature, denominator.curvature
+        ('affine', 'affine')
+        """
+        return None
+
+    # -- analysis -----------------------------------------------------------------------------------------------
+    @cached_property
+    def polynomial(self) -> Polynomial | None:
+        found = self._polynomial()
+        return None if found is None or polynomial.degree(found) > polynomial.MAX_DEGREE else found
+
+    @cached_property
+    def range(self) -> Interval:
+        """An interval ``(low, high)`` that holds all values over rates in [0, 1] and every prevalence.
+
+        >>> from steelyard.measures import tpr, tnr
+        >>> (tpr - tnr).range
+        Interval(low=-1.0, high=1.0)
+        """
+        return rules.interval(self)
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether the value depends on the rates at all."""
+        return any(arg.varies for arg in self.args)
+
+    @cached_property
+    def _slope_by_axis(self) -> tuple[Slope, Slope]:
+        return rules.slope(self, 0), rules.slope(self, 1)
+
+    def slope(self, axis: int) -> Slope:
+        return self._slope_by_axis[axis]
+
+    @property
+    def monotonicity(self) -> dict[str, str]:
+        """How the measure moves with each rate, for every prevalence.
+
+        >>> from steelyard.measures import FBeta
+        >>> FBeta(1).monotonicity
+        {'tpr': 'non-decreasing', 'tnr': 'non-decreasing'}
+        """
+        return {"tpr": SLOPE_WORDS[self.slope(0)], "tnr": SLOPE_WORDS[self.slope(1)]}
+
+    @property
+    def is_monotone(self) -> bool:
+        """Non-decreasing in both rates: better classification can never lower the measure."""
+        return self.slope(0) in (0, 1) and self.slope(1) in (0, 1)
+
+    @cached_property
+    def curvature(self) -> str:
+        """One of ``constant affine concave convex pseudo-linear pseudo-concave unknown``, in the two rates.
+
+        >>> from steelyard.measures import BalancedAccuracy, NegKLD, NSS
+        >>> (0.3 * BalancedAccuracy() + 0.7 * NegKLD()).curvature
+        'concave'
+        >>> (BalancedAccuracy() / (2 - NSS())).curvature
+        'pseudo-concave'
+        """
+        return rules.curvature(self)
+
+    @cached_property
+    def needs_prevalence(self) -> bool:
+        return any(arg.needs_prevalence for arg in self.args)
+
+    def explain(self) -> str:
+        """The tree with value range, monotonicity and curvature at each node, as text to print."""
+        from .explain import explain
+
+        return explain(self)
+
+    # -- evaluation ---------------------------------------------------------------------------------------------
+    def __call__(
+        self,
+        tpr: ArrayLike,
+        tnr: ArrayLike,
+        prevalence: ArrayLike | None = None,
+        *,
+        sample_size: float | None = None,
+    ) -> Any:
+        """The value at given rates; arrays broadcast. `sample_size` smooths `NegKLD` by ``eps = 1/(2 sample_size)``.
+
+        >>> from steelyard.measures import FBeta
+        >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
+        0.592593
+        """
+        value = self._evaluate(self._point(tpr, tnr, prevalence, sample_size), {})
+        return _plain(value, tpr, tnr, prevalence)
+
+    def gradient(
+        self,
+        tpr: ArrayLike,
+        tnr: ArrayLike,
+        prevalence: ArrayLike | None = None,
+        *,
+        sample_size: float | None = None,
+    ) -> Gradient:
+        """Derivatives ``(d/d tpr, d/d tnr)``; at a kink a one-sided one or the mean of two, infinite where they are.
+
+        >>> from steelyard.measures import NSS
+        >>> g = NSS().gradient(tpr=0.5, tnr=0.9, prevalence=0.5)
+        >>> round(float(g.tpr), 3), round(float(g.tnr), 3)
+        (0.8, -0.8)
+        """
+        point = self._point(tpr, tnr, prevalence, sample_size)
+        _, d_tpr, d_tnr = self._differentiate(point, {})
+        return Gradient(_plain(d_tpr, tpr, tnr, prevalence), _plain(d_tnr, tpr, tnr, prevalence))
+
+    def _point(self, tpr: ArrayLike, tnr: ArrayLike, prevalence: ArrayLike | None, sample_size: float | None) -> Point:
+        if prevalence is None and self.needs_prevalence:
+            raise ValueError(
+                f"{self!r} depends on the prevalence: pass prevalence=, the share of positives, or bind it by .at()"
+            )
+        if sample_size is not None and not sample_size >= 1:
+            raise ValueError(f"sample_size must be at least 1; got {sample_size!r}")
+        smoothing = 0.0 if sample_size is None else 0.5 / sample_size
+        given = {"tpr": tpr, "tnr": tnr, "prevalence": 0.5 if prevalence is None else prevalence}
+        arrays = {name: np.asarray(value, dtype=np.float64) for name, value in given.items()}
+        for name, array in arrays.items():
+            bad = ~((array >= 0.0) & (array <= 1.0))
+            if bad.any():
+                raise ValueError(f"{name} must lie in [0, 1]; got {array[bad].ravel()[0]!r}".replace("np.float64", ""))
+        return Point(*np.broadcast_arrays(*arrays.values(), np.float64(smoothing)))
+
+    def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
+        key = id(self)
+        if key not in memo:
+            with np.errstate(all="ignore"):
+                memo[key] = self._value(*(arg._evaluate(point, memo) for arg in self.args))
+        return memo[key]
+
+    def _differentiate(self, point: Point, memo: dict[int, tuple[Array, Array, Array]]) -> tuple[Array, Array, Array]:
+        key = id(self)
+        if key not in memo:
+            parts = [arg._differentiate(point, memo) for arg in self.args]
+            with np.errstate(all="ignore"):
+                values = [part[0] for part in parts]
+                value = self._value(*values)
+                partials = self._partials(value, *values)
+                zero = np.zeros_like(point.tpr)
+                d_tpr = sum((product(d, part[1]) for d, part in zip(partials, parts, strict=True)), start=zero)
+                d_tnr = sum((product(d, part[2]) for d, part in zip(partials, parts, strict=True)), start=zero)
+            memo[key] = value, d_tpr, d_tnr
+        return memo[key]
+
+    def tape(self) -> Tape:
+        """The tree flattened to instructions for the compiled loops, which evaluate value and gradient at a point."""
+        from .tape import flatten
+
+        return flatten(self)
+
+    # -- from labels --------------------------------------------------------------------------------------------
+    def score(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> float:
+        """The measure of predictions against labels, with ``eps = 1/(2n)`` in `NegKLD`.
+
+        `pos_label` is the larger of the two labels unless given. With one class only in `y_true` a rate is undefined;
+        the value is returned if it does not depend on it, and an error raised otherwise.
+
+        >>> from steelyard.measures import FBeta
+        >>> FBeta(1).score(["no", "no", "yes", "yes"], ["no", "yes", "yes", "yes"])
+        0.8
+        """
+        from .labels import score
+
+        return score(self, y_true, y_pred, sample_weight, pos_label)
+
+    def scorer(self, *, pos_label: Any = None) -> Scorer:
+        """A callable for scikit-learn's ``scoring=``."""
+        from .labels import Scorer
+
+        return Scorer(self, pos_label)
+
+    def at(self, prevalence: float) -> Measure:
+        """The measure with the prevalence bound, for a population whose share of positives is known.
+
+        >>> from steelyard.measures import Accuracy
+        >>> round(Accuracy().at(0.25)(tpr=0.5, tnr=0.9), 3)
+        0.8
+        """
+        from .binding import At
+
+        return At(self, prevalence)
+
+    # -- building larger expressions ----------------------------------------------------------------------------
+    def __add__(self, other: Any) -> Measure:
+        return _binary("Sum", self, other)
+
+    def __radd__(self, other: Any) -> Measure:
+        return _binary("Sum", other, self)
+
+    def __sub__(self, other: Any) -> Measure:
+        return _binary("Difference", self, other)
+
+    def __rsub__(self, other: Any) -> Measure:
+        return _binary("Difference", other, self)
+
+    def __mul__(self, other: Any) -> Measure:
+        return _binary("Product", self, other)
+
+    def __rmul__(self, other: Any) -> Measure:
+        return _binary("Product", other, self)
+
+    def __truediv__(self, other: Any) -> Measure:
+        return _binary("Quotient", self, other)
+
+    def __rtruediv__(self, other: Any) -> Measure:
+        return _binary("Quotient", other, self)
+
+    def __neg__(self) -> Measure:
+        from .arithmetic import Negative
+
+        return Negative(self)
+
+    def __pow__(self, exponent: float) -> Measure:
+        from .functions import power
+
+        return power(self, exponent)
+
+    def __abs__(self) -> Measure:
+        from .functions import absolute
+
+        return absolute(self)
+
+    # -- constraints --------------------------------------------------------------------------------------------
+    def __le__(self, other: Any) -> Constraint:
+        from .constraints import Constraint
+
+        return Constraint(self, "<=", as_measure(other))
+
+    def __ge__(self, other: Any) -> Constraint:
+        from .constraints import Constraint
+
+        return Constraint(self, ">=", as_measure(other))
+
+    def __lt__(self, other: Any) -> Constraint:
+        raise TypeError("a strict inequality has no closed feasible set; write <= instead of <")
+
+    def __gt__(self, other: Any) -> Constraint:
+        raise TypeError("a strict inequality has no closed feasible set; write >= instead of >")
+
+    # -- identity -----------------------------------------------------------------------------------------------
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == cast("Measure", other)._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._key()
+
+    def __repr__(self) -> str:
+        return self._spell()
+
+
+def as_measure(value: Any) -> Measure:
+    """A number becomes a constant; a measure stays what it is."""
+    from .arithmetic import Constant
+
+    if isinstance(value, Measure):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return Constant(float(value))
+    raise TypeError(f"a measure is built from measures and numbers; got {value!r} of type {type(value).__name__}")
+
+
+@np.errstate(all="ignore")
+def product(a: Array | float, b: Array | float) -> Array:
+    """Multiply with zero winning over infinity."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return np.where((a == 0.0) | (b == 0.0), 0.0, a * b)
+
+
+@np.errstate(all="ignore")
+def quotient(a: Array | float, b: Array | float) -> Array:
+    """Divide with 0/0 = 0."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return np.where((a == 0.0) & (b == 0.0), 0.0, a / b)
+
+
+def check_number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
+        raise ValueError(f"{name} must be a finite number; got {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
+    return value if isinstance(value, int) else float(value)
+
+
+def _binary(atom: str, left: Any, right: Any) -> Measure:
+    from . import arithmetic
+
+    return getattr(arithmetic, atom)(as_measure(left), as_measure(right))
+
+
+def _plain(value: Array, *given: ArrayLike | None) -> Any:
+    return float(value) if all(g is None or np.ndim(g) == 0 for g in given) else value

@@ -1,0 +1,1 @@
+"""Solvers: functions that take arrays and return frozen results. They know measures and no scikit-learn."""

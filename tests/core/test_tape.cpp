@@ -1,0 +1,83 @@
+// The core's own tests, built plain and under the sanitizers: each prints what failed and returns 1.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "rows.hpp"
+#include "tape.hpp"
+
+using namespace steelyard;
+
+static int failures = 0;
+
+static void expect(bool condition, const char* what) {
+    if (!condition) {
+        std::printf("FAILED: %s\n", what);
+        ++failures;
+    }
+}
+
+static bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * (1 + std::fabs(b)); }
+
+static void test_ratio() {
+    // tpr / (tpr + (1 - tnr))
+    Tape tape({{Op::input, 0, 0, 0.0}, {Op::constant, 0, 0, 1.0}, {Op::input, 1, 0, 0.0}, {Op::subtract, 1, 2, 0.0},
+               {Op::add, 0, 3, 0.0}, {Op::divide, 0, 4, 0.0}});
+    const auto inside = tape.evaluate({0.5, 0.75, 0.1, 0.0});
+    expect(close(inside.value, 0.5 / 0.75), "value of a ratio");
+    expect(close(inside.d_tpr, 0.25 / (0.75 * 0.75)), "gradient of a ratio in tpr");
+    expect(close(inside.d_tnr, 0.5 / (0.75 * 0.75)), "gradient of a ratio in tnr");
+    expect(tape.evaluate({0.0, 1.0, 0.1, 0.0}).value == 0.0, "0/0 is 0");
+}
+
+static void test_zero_times_infinity() {
+    // prevalence * log(tpr)
+    Tape tape({{Op::input, 2, 0, 0.0}, {Op::input, 0, 0, 0.0}, {Op::log, 1, 0, 0.0}, {Op::multiply, 0, 2, 0.0}});
+    expect(tape.evaluate({0.0, 1.0, 0.0, 0.0}).value == 0.0, "0 times minus infinity is 0");
+    expect(tape.evaluate({0.0, 1.0, 0.5, 0.0}).value == -std::numeric_limits<double>::infinity(), "log 0 is minus infinity");
+}
+
+static void test_bad_tapes() {
+    const std::vector<std::vector<Instruction>> bad = {
+        {}, {{Op::log, 0, 0, 0.0}}, {{Op::input, 4, 0, 0.0}}, {{Op::input, 0, 0, 0.0}, {Op::add, 0, 1, 0.0}},
+        {{static_cast<Op>(99), 0, 0, 0.0}}};
+    for (const auto& steps : bad) {
+        bool refused = false;
+        try {
+            Tape tape(steps);
+        } catch (const std::invalid_argument&) {
+            refused = true;
+        }
+        expect(refused, "a malformed tape is refused");
+    }
+}
+
+template <class T, class I>
+static void test_rows() {
+    const T dense[] = {1, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const T values[] = {1, 2, 3};
+    const I columns[] = {0, 2, 8}, starts[] = {0, 3, 3};
+    const Rows both[] = {DenseRows<T>{dense, 2, 10}, SparseRows<T, I>{values, columns, starts, 2, 10}};
+    for (const Rows& rows : both) {
+        double w[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+        visit(rows, [&](const auto& X) {
+            expect(X.row(0).dot(w) == 1 + 6 + 27, "inner product of a row");
+            expect(X.row(1).dot(w) == 0.0, "inner product of an empty row");
+            X.row(0).add_to(w, 2.0);
+            expect(w[0] == 3 && w[1] == 2 && w[2] == 7 && w[8] == 15, "a row added to a vector");
+            double sum = 0;
+            X.row(0).each([&](Index, double value) { sum += value; });
+            expect(sum == 6, "each entry of a row");
+        });
+    }
+}
+
+int main() {
+    test_ratio();
+    test_zero_times_infinity();
+    test_bad_tapes();
+    test_rows<float, std::int32_t>();
+    test_rows<double, std::int64_t>();
+    std::printf("%s\n", failures ? "FAILED" : "ok");
+    return failures ? 1 : 0;
+}
