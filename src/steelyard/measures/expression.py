@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -347,7 +347,7 @@ class Measure:
 
     # -- identity -----------------------------------------------------------------------------------------------
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == cast("Measure", other)._key()
+        return isinstance(other, Measure) and type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._key()))
@@ -399,7 +399,8 @@ def check_number(value: Any, name: str, *, low: float = -math.inf, high: float =
 def _binary(atom: str, left: Any, right: Any) -> Measure:
     from . import arithmetic
 
-    return getattr(arithmetic, atom)(as_measure(left), as_measure(right))
+    built: Measure = getattr(arithmetic, atom)(as_measure(left), as_measure(right))
+    return built
 
 
 def _plain(value: Array, *given: ArrayLike | None) -> Any:

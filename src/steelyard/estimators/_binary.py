@@ -1,0 +1,58 @@
+"""What every classifier here does with labels and weights, once: two classes, one of them positive, and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight
+
+from ..measures import Measure
+
+
+def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:
+    """``(classes, is_positive, positive label)``; the larger label is positive unless `pos_label` says otherwise."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    if kind != "binary":
+        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of both classes to learn from"
+            if len(classes)
+            else "y is empty: a classifier needs rows of two classes"
+        )
+    positive = positive_label(classes, pos_label)
+    return classes, y == positive, positive
+
+
+def positive_label(classes: np.ndarray, pos_label: Any) -> Any:
+    if pos_label is None:
+        return classes[1]
+    if pos_label not in classes.tolist():
+        raise ValueError(f"pos_label={pos_label!r} is not one of the classes in y, {classes.tolist()}")
+    return pos_label
+
+
+def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = None) -> np.ndarray | None:
+    """None stays None; otherwise float64, finite, not negative, and with mass in both classes when labels are given."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")
+    if is_positive is not None and not (weight[is_positive].any() and weight[~is_positive].any()):
+        raise ValueError("sample_weight leaves only one class with weight: a classifier needs rows of both classes")
+    return weight
+
+
+def check_measure(measure: Any) -> Measure:
+    if not isinstance(measure, Measure):
+        raise TypeError(
+            f"measure must be a measure such as steelyard.measures.FBeta(1) or an expression of them; got {measure!r}"
+        )
+    return measure

@@ -1,0 +1,292 @@
+"""The best threshold of a classifier that the user already has, exactly, for any measure and any constraints.
+
+Given a scikit-learn classifier with scores, a measure and constraints, find t for the rule "positive if score > t".
+Scores come from rows that the model was not fitted on: out-of-fold, or from one held-out part. The search over
+thresholds is `solvers.frontier` (every distinct one, one sort); the promise on unseen data, when `delta` is given, is
+`solvers.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexable
+
+from ..measures import FBeta, Measure
+from ..measures.constraints import Constraint, as_constraints
+from ..solvers import frontier, order_statistic
+from ._binary import check_measure, check_weight, encode_labels
+from ._scored_rows import (
+    Rows,
+    ScoredRows,
+    check_cv,
+    positive_scores,
+    resolve_response,
+    score_heldout,
+    score_out_of_fold,
+    score_prefit,
+)
+
+
+def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
+    estimator = getattr(self, "estimator_", self.estimator)
+    return estimator is None or resolve_response(estimator, self.response_method) == "predict_proba"
+
+
+class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """The exact best threshold of any classifier, for any measure and any constraints.
+
+    Every distinct threshold is tried, placed in the middle of its gap, on scores of rows that the model was not
+    fitted on. A row is called positive when its score is strictly above `best_threshold_`.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with `decision_function` or `predict_proba`. It validates X itself, so text pipelines and trees that
+        take NaN work.
+    measure : Measure, default=FBeta(1)
+        What to maximise: a measure of `steelyard.measures` or an expression of them.
+    subject_to : Constraint or list of them, default=None
+        Such as ``fpr <= 0.01``. Infeasible constraints raise, with the closest reachable point.
+    delta : float, default=None
+        If given, the one constraint ``fpr <= a`` (or ``fnr <= a``) holds on *unseen* data with probability
+        ``1 - delta``. Needs ``cv`` to be a held-out share or "prefit", enough held-out rows of that class, and no
+        sample weights; nothing is refitted.
+    cv : int, float, splitter or "prefit", default=5
+        Folds: out-of-fold scores, then `estimator` is refitted on all rows. A share such as 0.3: fitted on the rest,
+        threshold set on the share, no refit. "prefit" (or a `FrozenEstimator`): X and y only set the threshold.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Where scores come from; "auto" takes the first that the estimator has.
+    pos_label : label, default=None
+        The positive class; the larger label by default.
+    n_jobs : int, default=None
+        Folds fitted in parallel.
+    random_state : int or RandomState, default=None
+        Draws the held-out share.
+
+    Attributes
+    ----------
+    best_threshold_, best_score_ : float
+        The threshold, and the measure there on the scored rows.
+    frontier_ : Frontier
+        `thresholds`, `tpr`, `tnr` of every operating point.
+    estimator_ : classifier
+        The fitted model.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import steelyard as sy, steelyard.measures as m
+    >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.1, class_sep=0.6, random_state=0)
+    >>> plain = LogisticRegression().fit(X[:2000], y[:2000])
+    >>> tuned = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X[:2000], y[:2000])
+    >>> round(m.FBeta(1).score(y[2000:], plain.predict(X[2000:])), 3)
+    0.056
+    >>> round(m.FBeta(1).score(y[2000:], tuned.predict(X[2000:])), 3)
+    0.384
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        measure: Measure = FBeta(1),
+        *,
+        subject_to: Constraint | list[Constraint] | None = None,
+        delta: float | None = None,
+        cv: Any = 5,
+        response_method: str = "auto",
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.measure = measure
+        self.subject_to = subject_to
+        self.delta = delta
+        self.cv = cv
+        self.response_method = response_method
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ThresholdClassifier:
+        """Fit the model and set the threshold.
+
+        `sample_weight` weighs rows in the measure, and in the model's fit if it takes weights. `groups` goes to the
+        splitter, other parameters to the model's fit; with metadata routing enabled they go where requested.
+        """
+        measure, constraints = check_measure(self.measure), as_constraints(self.subject_to)
+        X, y = indexable(X, y)
+        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
+        weight = check_weight(sample_weight, X, is_positive)
+        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        cv = "prefit" if isinstance(estimator, FrozenEstimator) else check_cv(self.cv, y)
+        if self.delta is not None:
+            self._check_promise(constraints, cv, weight)
+        routed = self._route(estimator, sample_weight, params)
+        rows = Rows(X, np.asarray(y).ravel(), is_positive, weight, routed.estimator.fit, routed.splitter.split)
+        scored = self._score(estimator, cv, rows)
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, attribute):
+                setattr(self, attribute, getattr(self.estimator_, attribute))
+        self._set_threshold(scored, measure, constraints)
+        return self
+
+    def _score(self, estimator: Any, cv: Any, rows: Rows) -> ScoredRows:
+        if isinstance(cv, str):
+            self.estimator_ = estimator
+            return score_prefit(estimator, rows, self.response_method, self._positive)
+        if isinstance(cv, float):
+            self.estimator_, scored = score_heldout(
+                clone(estimator), rows, cv, self.random_state, self.response_method, self._positive
+            )
+            return scored
+        scored = score_out_of_fold(estimator, rows, cv, self.n_jobs, self.response_method, self._positive)
+        self.estimator_ = clone(estimator).fit(rows.X, rows.y, **rows.fit_params)
+        return scored
+
+    def _set_threshold(self, scored: ScoredRows, measure: Measure, constraints: tuple[Constraint, ...]) -> None:
+        self.frontier_ = frontier.scan(scored.scores, scored.is_positive, scored.weight)
+        if self.delta is None:
+            choice = frontier.best_point(self.frontier_, measure, constraints)
+        else:
+            choice = frontier.best_point(self.frontier_, measure, allowed=self._promised(scored, constraints[0]))
+        self.best_threshold_, self.best_score_ = choice.threshold, choice.value
+        self._choice = choice
+
+    # -- the promise on unseen data -----------------------------------------------------------------------------
+    def _check_promise(self, constraints: tuple[Constraint, ...], cv: Any, weight: Any) -> None:
+        if not isinstance(self.delta, numbers.Real) or not 0.0 < self.delta < 1.0:
+            raise ValueError(f"delta is the probability that the promise fails, between 0 and 1; got {self.delta!r}")
+        if len(constraints) != 1 or _capped_rate(constraints[0]) is None:
+            raise ValueError(
+                "delta promises one cap on one error rate, subject_to=fpr <= a or subject_to=fnr <= a; "
+                f"got {self.subject_to!r}"
+            )
+        if not isinstance(cv, (str, float)):
+            raise ValueError(
+                "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
+                f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
+            )
+        if weight is not None:
+            raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
+
+    def _promised(self, scored: ScoredRows, constraint: Constraint) -> np.ndarray:
+        """Which thresholds keep the cap on unseen data with probability 1 - delta."""
+        which, cap = _capped_rate(constraint)  # type: ignore[misc]
+        # A false negative is a false alarm of the mirrored problem.
+        error_side = scored.scores[~scored.is_positive] if which == "fpr" else -scored.scores[scored.is_positive]
+        try:
+            k = order_statistic.rank(len(error_side), cap, self.delta)  # type: ignore[arg-type]
+        except ValueError as error:
+            kind = "negatives" if which == "fpr" else "positives"
+            if not 0.0 < cap < 1.0:
+                raise ValueError(f"a promise needs a cap strictly between 0 and 1; got {constraint!r}") from error
+            needed = order_statistic.needed(cap, self.delta)  # type: ignore[arg-type]
+            raise ValueError(
+                f"{constraint!r} with delta={self.delta} needs {needed} held-out {kind}; {len(error_side)} were given. "
+                "Hold out more rows, or loosen the cap or delta"
+            ) from error
+        bound = np.partition(error_side, k - 1)[k - 1]
+        thresholds = self.frontier_.thresholds
+        return thresholds >= bound if which == "fpr" else thresholds < -bound
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``."""
+        margin = self._scores(X) - self.best_threshold_
+        return margin if self._positive == self.classes_[1] else -margin
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels: the positive class where the score is strictly above `best_threshold_`."""
+        called = self._scores(X) > self.best_threshold_
+        return self.classes_[np.where(called == (self._positive == self.classes_[1]), 1, 0)]
+
+    @available_if(_scores_are_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The model's probabilities with the odds divided by the threshold's odds, so that 1/2 is the threshold.
+
+        The order of the rows is the model's; its own probabilities are at ``estimator_.predict_proba``.
+        """
+        shifted = _odds_shifted(self._scores(X), self.best_threshold_)
+        columns = (1.0 - shifted, shifted) if self._positive == self.classes_[1] else (shifted, 1.0 - shifted)
+        return np.column_stack(columns)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        scores = positive_scores(self.estimator_, X, self.response_method, self._positive)
+        frontier.check_scores(scores)
+        return scores
+
+    # -- scikit-learn's contract --------------------------------------------------------------------------------
+    def _route(self, estimator: Any, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+        from sklearn import get_config
+
+        if get_config()["enable_metadata_routing"]:
+            given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
+            routed = process_routing(self, "fit", **given)
+            return Bunch(estimator=routed.estimator, splitter=routed.get("splitter", Bunch(split={})))
+        split = {"groups": params.pop("groups")} if "groups" in params else {}
+        fit = dict(params)
+        if sample_weight is not None:
+            if has_fit_parameter(estimator, "sample_weight"):
+                fit["sample_weight"] = sample_weight
+            else:
+                self._warn_about_weights(estimator)
+        return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split))
+
+    @staticmethod
+    def _warn_about_weights(estimator: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(estimator).__name__}.fit takes no sample_weight: the weights are used for the threshold only",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        if hasattr(self.cv, "split"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        inner = get_tags(LogisticRegression() if self.estimator is None else self.estimator)
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags
+
+
+def _odds_shifted(probability: np.ndarray, threshold: float) -> np.ndarray:
+    """``p (1-t) / (p (1-t) + (1-p) t)``, above 1/2 exactly where ``p > t``."""
+    t = min(max(threshold, 0.0), 1.0)
+    up, down = probability * (1.0 - t), (1.0 - probability) * t
+    with np.errstate(invalid="ignore"):
+        shifted = np.where(up + down > 0.0, up / (up + down), 0.5)
+    called = probability > threshold
+    return np.where(called, np.maximum(shifted, np.nextafter(0.5, 1.0)), np.minimum(shifted, 0.5))
+
+
+def _capped_rate(constraint: Constraint) -> tuple[str, float] | None:
+    """``("fpr", a)`` or ``("fnr", a)`` if the constraint is a cap on one of them, however it was written."""
+    if not constraint.is_linear or constraint.cleared.needs_prevalence:
+        return None
+    a, b, c = constraint.coefficients()
+    if a == 0.0 and b > 0.0:
+        return "fpr", 1.0 + c / b
+    return ("fnr", 1.0 + c / a) if b == 0.0 and a > 0.0 else None

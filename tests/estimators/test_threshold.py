@@ -1,0 +1,325 @@
+"""ThresholdClassifier: what it promises beyond scikit-learn's contract."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, StratifiedKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+import steelyard as sy
+import steelyard.measures as m
+
+X, Y = make_classification(1200, 8, weights=[0.85], flip_y=0.08, random_state=3)
+TRAIN, TEST = slice(0, 800), slice(800, None)
+
+
+def fitted(*args, **kwargs):
+    return sy.ThresholdClassifier(*args, **kwargs).fit(X[TRAIN], Y[TRAIN])
+
+
+@pytest.mark.parametrize("measure", [m.FBeta(1), m.GMean(), m.BAKLD(), m.MCC(), m.NegCQB()], ids=repr)
+def test_prefit_threshold_is_the_best_of_all(measure):
+    model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    scores, y = model.predict_proba(X[TEST])[:, 1], Y[TEST]
+    best = max(measure.score(y, (scores > t).astype(int)) for t in [-1, *scores])
+    tuned = sy.ThresholdClassifier(model, measure, cv="prefit").fit(X[TEST], y)
+    assert measure.score(y, tuned.predict(X[TEST])) == pytest.approx(best, abs=1e-12)
+    assert tuned.best_score_ == pytest.approx(best, abs=1e-12)
+    assert tuned.estimator_ is model
+
+
+def test_out_of_fold_scores_are_those_of_cross_val_predict():
+    tuned = fitted(LogisticRegression(), m.FBeta(1), cv=4)
+    scores = cross_val_predict(LogisticRegression(), X[TRAIN], Y[TRAIN], cv=StratifiedKFold(4), method="predict_proba")[
+        :, 1
+    ]
+    best = max(m.FBeta(1).score(Y[TRAIN], (scores > t).astype(int)) for t in scores)
+    assert tuned.best_score_ == pytest.approx(best, abs=1e-12)
+    np.testing.assert_array_equal(tuned.estimator_.coef_, LogisticRegression().fit(X[TRAIN], Y[TRAIN]).coef_)
+
+
+def test_a_held_out_share_is_not_refitted():
+    tuned = fitted(LogisticRegression(), m.FBeta(1), cv=0.25, random_state=0)
+    assert tuned.frontier_.n_rows == 200
+    assert not np.array_equal(tuned.estimator_.coef_, LogisticRegression().fit(X[TRAIN], Y[TRAIN]).coef_)
+    again = fitted(LogisticRegression(), m.FBeta(1), cv=0.25, random_state=0)
+    assert again.best_threshold_ == tuned.best_threshold_
+
+
+def test_decision_function_and_probabilities_agree_with_predict_and_keep_the_order():
+    tuned = fitted(LogisticRegression(), m.FBeta(2))
+    prediction, margin, proba = tuned.predict(X[TEST]), tuned.decision_function(X[TEST]), tuned.predict_proba(X[TEST])
+    np.testing.assert_array_equal(prediction, margin > 0)
+    np.testing.assert_array_equal(prediction, proba.argmax(axis=1))
+    raw = tuned.estimator_.predict_proba(X[TEST])[:, 1]
+    np.testing.assert_array_equal(np.argsort(raw), np.argsort(margin))
+    np.testing.assert_array_equal(np.argsort(raw, kind="stable"), np.argsort(proba[:, 1], kind="stable"))
+    odds = lambda p: p / (1 - p)
+    np.testing.assert_allclose(odds(proba[:, 1]) * odds(tuned.best_threshold_), odds(raw), rtol=1e-9)
+
+
+def test_scores_without_probabilities():
+    tuned = fitted(LinearSVC(), m.GMean())
+    assert not hasattr(tuned, "predict_proba")
+    assert m.GMean().score(Y[TEST], tuned.predict(X[TEST])) > m.GMean().score(
+        Y[TEST], tuned.estimator_.predict(X[TEST])
+    )
+    by_score = fitted(LogisticRegression(), response_method="decision_function")
+    assert not hasattr(by_score, "predict_proba")
+    np.testing.assert_array_equal(by_score.predict(X[TEST]), fitted(LogisticRegression()).predict(X[TEST]))
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (1, 2), ("ham", "spam"), (False, True)])
+def test_any_two_labels(labels):
+    low, high = labels
+    y = np.where(Y == 1, high, low)
+    tuned = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X[TRAIN], y[TRAIN])
+    reference = fitted(LogisticRegression(), m.FBeta(1))
+    np.testing.assert_array_equal(tuned.predict(X[TEST]) == high, reference.predict(X[TEST]) == 1)
+    assert tuned.classes_.tolist() == [low, high]
+
+
+def test_pos_label_mirrors_the_problem():
+    turned = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1), pos_label="a")
+    y = np.where(Y == 1, "a", "b")
+    turned.fit(X[TRAIN], y[TRAIN])
+    straight = fitted(LogisticRegression(), m.FBeta(1))
+    np.testing.assert_array_equal(turned.predict(X[TEST]) == "a", straight.predict(X[TEST]) == 1)
+    np.testing.assert_array_equal(turned.decision_function(X[TEST]) > 0, turned.predict(X[TEST]) == "b")
+    np.testing.assert_array_equal(turned.predict_proba(X[TEST]).argmax(axis=1), turned.predict(X[TEST]) == "b")
+
+
+@pytest.mark.parametrize(
+    "convert", [csr_matrix, pd.DataFrame, lambda a: pl.DataFrame(a, schema=[f"c{i}" for i in range(8)])]
+)
+def test_containers(convert):
+    data = convert(X)
+    tuned = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(data, pd.Series(Y))
+    np.testing.assert_array_equal(
+        tuned.predict(data), sy.ThresholdClassifier(LogisticRegression()).fit(X, Y).predict(X)
+    )
+    assert tuned.n_features_in_ == 8
+
+
+def test_x_is_the_estimators_business():
+    words = np.array(["good news", "cheap pills now", "meeting at noon", "cheap watches now"] * 20)
+    spam = np.array([0, 1, 0, 1] * 20)
+    text = sy.ThresholdClassifier(make_pipeline(CountVectorizer(), LogisticRegression()), m.FBeta(1)).fit(words, spam)
+    assert (text.predict(words) == spam).all()
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    trees = HistGradientBoostingClassifier(max_iter=10)
+    assert sy.ThresholdClassifier(trees, m.GMean(), cv=3).fit(holes, Y).predict(holes).shape == Y.shape
+
+
+# -- weights, groups, routing --------------------------------------------------------------------------------------
+def test_weights_count_rows():
+    """The weight test for the two expected failures: on fixed scores a weight is a repetition, and 0 is absence."""
+    model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    w = np.random.default_rng(0).integers(0, 4, len(Y[TEST]))
+    rows = np.repeat(np.arange(len(w)), w)
+    for measure in (m.FBeta(1), m.GMean(), m.NSS()):
+        weighted = sy.ThresholdClassifier(model, measure, cv="prefit").fit(X[TEST], Y[TEST], sample_weight=w)
+        repeated = sy.ThresholdClassifier(model, measure, cv="prefit").fit(X[TEST][rows], Y[TEST][rows])
+        assert weighted.best_threshold_ == repeated.best_threshold_
+        assert weighted.best_score_ == pytest.approx(repeated.best_score_)
+
+
+def test_weights_reach_the_model():
+    w = np.where(Y == 1, 5.0, 1.0)
+    tuned = sy.ThresholdClassifier(LogisticRegression()).fit(X, Y, sample_weight=w)
+    np.testing.assert_array_equal(tuned.estimator_.coef_, LogisticRegression().fit(X, Y, sample_weight=w).coef_)
+    with pytest.warns(UserWarning, match="KNeighborsClassifier.fit takes no sample_weight"):
+        sy.ThresholdClassifier(KNeighborsClassifier()).fit(X, Y, sample_weight=w)
+
+
+def test_groups_go_to_the_splitter():
+    groups = np.repeat(np.arange(60), 20)
+    cv = GroupKFold(3)
+    tuned = sy.ThresholdClassifier(LogisticRegression(), cv=cv).fit(X, Y, groups=groups)
+    same = sy.ThresholdClassifier(LogisticRegression(), cv=list(cv.split(X, Y, groups))).fit(X, Y)
+    assert tuned.best_threshold_ == same.best_threshold_
+    with pytest.raises(ValueError, match="GroupKFold"):
+        sy.ThresholdClassifier(LogisticRegression(), cv=0.3).fit(X, Y, groups=groups)
+
+
+def test_metadata_routing():
+    groups, w = np.repeat(np.arange(60), 20), np.where(Y == 1, 5.0, 1.0)
+    plain = sy.ThresholdClassifier(LogisticRegression(), cv=GroupKFold(3)).fit(X, Y, sample_weight=w, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        inner = LogisticRegression().set_fit_request(sample_weight=True)
+        routed = sy.ThresholdClassifier(inner, cv=GroupKFold(3)).fit(X, Y, sample_weight=w, groups=groups)
+    assert routed.best_threshold_ == plain.best_threshold_
+    np.testing.assert_array_equal(routed.estimator_.coef_, plain.estimator_.coef_)
+
+
+def test_inside_grid_search_and_over_pickle():
+    search = GridSearchCV(
+        sy.ThresholdClassifier(LogisticRegression()), {"estimator__C": [0.01, 1.0], "measure": [m.FBeta(1), m.FBeta(2)]},
+        scoring=m.FBeta(1).scorer(), cv=3,
+    ).fit(X, Y)  # fmt: skip
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+    assert clone(search.best_estimator_).measure == search.best_estimator_.measure
+
+
+def test_same_for_any_number_of_jobs():
+    assert fitted(LogisticRegression(), n_jobs=2).best_threshold_ == fitted(LogisticRegression()).best_threshold_
+
+
+# -- constraints and the promise -----------------------------------------------------------------------------------
+def test_a_cap_is_met_on_the_scored_rows_with_the_most_recall():
+    tuned = fitted(LogisticRegression(), m.Recall(), subject_to=m.fpr <= 0.02)
+    frontier = tuned.frontier_
+    assert tuned.best_score_ == frontier.tpr[1 - frontier.tnr <= 0.02 + 1e-12].max()
+
+
+def test_precision_floor_and_several_constraints():
+    tuned = fitted(LogisticRegression(), m.Recall(), subject_to=[m.Precision() >= 0.8, m.fpr <= 0.05])
+    f, index = tuned.frontier_, np.flatnonzero(tuned.frontier_.thresholds == tuned.best_threshold_)[0]
+    assert m.Precision()(f.tpr[index], f.tnr[index], f.prevalence) >= 0.8
+    with pytest.raises(ValueError, match=r"no threshold meets tpr >= 0.99 and fpr <= 0.001 .* closest"):
+        fitted(LogisticRegression(), subject_to=[m.tpr >= 0.99, m.fpr <= 0.001])
+
+
+@pytest.mark.parametrize("cap", ["fpr", "fnr"])
+def test_promise_is_the_order_statistic_rule(cap):
+    model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    measure, rate = (m.Recall(), m.fpr) if cap == "fpr" else (m.Specificity(), m.fnr)
+    limit = 0.1 if cap == "fpr" else 0.3
+    tuned = sy.ThresholdClassifier(FrozenEstimator(model), measure, subject_to=rate <= limit, delta=0.1).fit(
+        X[TEST], Y[TEST]
+    )
+    scores, y = model.predict_proba(X[TEST])[:, 1], Y[TEST]
+    side = np.sort(scores[y == 0]) if cap == "fpr" else np.sort(-scores[y == 1])
+    from scipy.stats import binom
+
+    k = next(k for k in range(1, len(side) + 1) if binom.sf(k - 1, len(side), 1 - limit) <= 0.1)
+    rule = scores > side[k - 1] if cap == "fpr" else ~(-scores > side[k - 1])
+    other = y == (1 if cap == "fpr" else 0)
+    assert (tuned.predict(X[TEST]) == rule)[other].all()
+    wrong = (tuned.predict(X[TEST]) != y)[~other]
+    assert wrong.sum() <= len(side) - k
+
+
+def test_a_measure_may_choose_above_the_promised_threshold():
+    model = FrozenEstimator(LogisticRegression().fit(X[TRAIN], Y[TRAIN]))
+    loose = sy.ThresholdClassifier(model, m.FBeta(1), subject_to=m.fpr <= 0.5, delta=0.1).fit(X[TEST], Y[TEST])
+    free = sy.ThresholdClassifier(model, m.FBeta(1)).fit(X[TEST], Y[TEST])
+    assert loose.best_threshold_ == free.best_threshold_
+
+
+CAP = m.fpr <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "weight", "message"),
+    [
+        ({"subject_to": CAP, "delta": 0.1}, None, r"cv=0.3 holds out a share.*got cv=5"),
+        ({"subject_to": CAP, "delta": 0.1, "cv": KFold(3)}, None, "holds out a share"),
+        ({"subject_to": CAP, "delta": 0.1, "cv": 0.5}, np.ones(800), "unweighted rows"),
+        ({"subject_to": m.Precision() >= 0.5, "delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
+        ({"subject_to": [CAP, m.tpr >= 0.1], "delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
+        ({"delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
+        ({"subject_to": CAP, "delta": 1.5, "cv": 0.5}, None, "between 0 and 1; got 1.5"),
+        ({"subject_to": m.fpr <= 0.001, "delta": 0.05, "cv": 0.5}, None, r"needs 2995 held-out negatives; \d+ were given"),
+        ({"subject_to": m.fpr <= 0.0, "delta": 0.05, "cv": 0.5}, None, "cap strictly between 0 and 1; got fpr <= 0"),
+    ],
+)  # fmt: skip
+def test_promises_that_cannot_be_kept_are_refused(kwargs, weight, message):
+    with pytest.raises(ValueError, match=message):
+        sy.ThresholdClassifier(LogisticRegression(), m.Recall(), **kwargs).fit(X[TRAIN], Y[TRAIN], sample_weight=weight)
+
+
+# -- bad input -----------------------------------------------------------------------------------------------------
+class Broken(LogisticRegression):
+    """A model whose scores go wrong on rows whose first feature is above 1.5."""
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        proba[np.asarray(X)[:, 0] > 1.5] = np.nan
+        return proba
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fitted(Broken()), "scores are NaN or infinite"),
+        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X, np.zeros(len(X))), r"only one class, 0\.0"),
+        (
+            lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X, np.arange(len(X)) % 3),
+            "Only binary classification",
+        ),
+        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X, np.where(Y, np.nan, 0.0)), "NaN"),
+        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X[:5], Y[:6]), "inconsistent numbers of samples"),
+        (
+            lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X, Y, sample_weight=-np.ones(len(Y))),
+            "not be negative",
+        ),
+        (
+            lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X, Y, sample_weight=1.0 * Y),
+            "only one class with weight",
+        ),
+        (lambda: fitted(LogisticRegression(), pos_label=7), r"pos_label=7 is not one of the classes in y, \[0, 1\]"),
+        (lambda: fitted(LogisticRegression(), cv=1), "cv=1 leaves nothing to score"),
+        (lambda: fitted(LogisticRegression(), cv=1.5), "strictly between 0 and 1; got cv=1.5"),
+        (lambda: fitted(LogisticRegression(), cv="loo"), "a splitter or 'prefit'; got 'loo'"),
+        (lambda: fitted(LogisticRegression(), cv=[]), "made no folds"),
+        (lambda: fitted(LogisticRegression(), cv=[(np.arange(400), np.arange(0))]), "fold 1 of 1 has no rows to score"),
+        (lambda: fitted(LogisticRegression(), cv=PredefinedSplit(Y[TRAIN])), "fold 1 of 2 trains on one class only, 1"),
+        (lambda: fitted(LogisticRegression(), response_method="predict"), "response_method is 'auto'"),
+        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X[:4], [0, 0, 0, 1]), "class 1 has one row only"),
+        (
+            lambda: sy.ThresholdClassifier(FrozenEstimator(LogisticRegression().fit(X, Y))).fit(X, Y + 1),
+            r"labels \[2\] that the fitted model does not know",
+        ),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_wrong_types_are_named():
+    with pytest.raises(TypeError, match=r"steelyard.measures.FBeta\(1\).*got 'f1'"):
+        fitted(LogisticRegression(), "f1")
+    with pytest.raises(TypeError, match="subject_to takes a constraint"):
+        fitted(LogisticRegression(), subject_to=0.05)
+    with pytest.raises(NotFittedError):
+        sy.ThresholdClassifier(LogisticRegression(), cv="prefit").fit(X, Y)
+    with pytest.raises(NotFittedError):
+        sy.ThresholdClassifier(LogisticRegression()).predict(X)
+
+
+def test_few_rows_of_a_class_mean_fewer_folds_and_a_warning():
+    y = np.zeros(60, dtype=int)
+    y[:3] = 1
+    with pytest.warns(UserWarning, match="class 1 has 3 rows, so 3 folds are used instead of 5"):
+        sy.ThresholdClassifier(LogisticRegression()).fit(X[:60], y)
+
+
+def test_bad_scores_at_prediction_are_refused():
+    model = Broken().fit(X[TRAIN], Y[TRAIN])
+    calm = X[TEST][X[TEST][:, 0] <= 1.5]
+    tuned = sy.ThresholdClassifier(model, cv="prefit").fit(calm, Y[TEST][X[TEST][:, 0] <= 1.5])
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        tuned.predict(X[TEST])
+
+
+def test_constant_scores_call_all_or_nothing():
+    flat = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(np.zeros((100, 2)), np.arange(100) % 2)
+    assert len(flat.frontier_) >= 2
+    assert set(flat.predict(np.zeros((3, 2))).tolist()) == {1}

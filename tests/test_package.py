@@ -1,0 +1,31 @@
+"""The package itself: light to import, with its doors where they are said to be."""
+
+import subprocess
+import sys
+
+import pytest
+
+import steelyard as sy
+
+
+def test_import_loads_no_scikit_learn():
+    code = "import sys, steelyard; print(sorted(k for k in sys.modules if k in ('sklearn', 'scipy', 'matplotlib')))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+def test_measures_load_no_scikit_learn():
+    code = "import sys, steelyard.measures; print('sklearn' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"
+
+
+@pytest.mark.parametrize("name", [n for n in sy.__all__ if n != "__version__"])
+def test_public_names_resolve(name):
+    assert getattr(sy, name) is not None
+    assert name in dir(sy)
+
+
+def test_unknown_names_raise():
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        sy.Nothing  # noqa: B018
