@@ -1,13 +1,20 @@
 // The contents page of the core: what Python can call, and which header does the work.
 //
-//   evaluate_tape   tape.hpp    value and gradient of a measure at many points
+//   evaluate_tape   tape.hpp      value and gradient of a measure at many points
+//   scan_frontier   frontier.hpp  every operating point of scored rows
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
 
 #include "arrays.hpp"
+#include "frontier.hpp"
 #include "tape.hpp"
 
 namespace nb = nanobind;
@@ -42,10 +49,25 @@ std::pair<OwnedVector, OwnedMatrix> evaluate_tape(Ints op, Ints left, Ints right
     return {own(std::move(values)), own(std::move(gradients), 2)};
 }
 
+std::tuple<OwnedVector, OwnedVector, OwnedVector> scan(Doubles scores, Bools positive, std::optional<Doubles> weight) {
+    const std::size_t n = scores.shape(0);
+    if (positive.shape(0) != n || (weight && weight->shape(0) != n))
+        throw std::invalid_argument("scores, labels and weights must have one length");
+    const ScoredRows rows{scores.data(), positive.data(), weight ? weight->data() : nullptr, n};
+    Frontier found;
+    {
+        nb::gil_scoped_release release;
+        found = scan_frontier(rows);
+    }
+    return {own(std::move(found.thresholds)), own(std::move(found.tpr)), own(std::move(found.tnr))};
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of steelyard. Private: use the Python layers above it.";
     m.def("evaluate_tape", &evaluate_tape, nb::arg("op"), nb::arg("left"), nb::arg("right"), nb::arg("number"),
           nb::arg("points"), "Values and gradients of a tape at points (m, 4).");
+    m.def("scan_frontier", &scan, nb::arg("scores"), nb::arg("positive"), nb::arg("weight") = nb::none(),
+          "Thresholds, TPR and TNR of every operating point, by rising threshold.");
 }

@@ -154,7 +154,7 @@ class FrontierDisplay:
                 ax.contourf(x, y, outside, levels=[0.5, 1.5], colors=["#888888"], alpha=0.25)
                 ax.plot([], [], color="#888888", alpha=0.4, linewidth=8, label=f"outside {constraint!r}")
         if self.measure is not None:
-            values = np.broadcast_to(self.measure(**where), tpr.shape)
+            values = self.measure(**where)
             # Lines where the values are, not where a logarithm runs off to minus infinity in a corner.
             low, high = np.quantile(values[np.isfinite(values)], [0.05, 1.0])
             if high > low:

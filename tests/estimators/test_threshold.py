@@ -281,7 +281,7 @@ class Broken(LogisticRegression):
         (lambda: fitted(LogisticRegression(), cv=[(np.arange(400), np.arange(0))]), "fold 1 of 1 has no rows to score"),
         (lambda: fitted(LogisticRegression(), cv=PredefinedSplit(Y[TRAIN])), "fold 1 of 2 trains on one class only, 1"),
         (lambda: fitted(LogisticRegression(), response_method="predict"), "response_method is 'auto'"),
-        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X[:4], [0, 0, 0, 1]), "class 1 has one row only"),
+        (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X[:4], [0, 0, 0, 1]), "only one positive row"),
         (
             lambda: sy.ThresholdClassifier(FrozenEstimator(LogisticRegression().fit(X, Y))).fit(X, Y + 1),
             r"labels \[2\] that the fitted model does not know",
@@ -307,7 +307,7 @@ def test_wrong_types_are_named():
 def test_few_rows_of_a_class_mean_fewer_folds_and_a_warning():
     y = np.zeros(60, dtype=int)
     y[:3] = 1
-    with pytest.warns(UserWarning, match="class 1 has 3 rows, so 3 folds are used instead of 5"):
+    with pytest.warns(UserWarning, match="there are 3 positive rows, so 3 folds are used instead of 5"):
         sy.ThresholdClassifier(LogisticRegression()).fit(X[:60], y)
 
 

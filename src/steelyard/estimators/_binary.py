@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
@@ -15,11 +15,12 @@ from ..measures import Measure
 def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:
     """``(classes, is_positive, positive label)``; the larger label is positive unless `pos_label` says otherwise."""
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y")
+    assert_all_finite(y, input_name="y")
+    classes = np.unique(y)
+    check_classification_targets(classes)
+    kind = type_of_target(classes, input_name="y")
     if kind != "binary":
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-    classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
             f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of both classes to learn from"

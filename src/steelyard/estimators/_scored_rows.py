@@ -39,14 +39,14 @@ class ScoredRows:
     weight: np.ndarray | None
 
 
-def check_cv(cv: Any, y: Any) -> Any:
+def check_cv(cv: Any, is_positive: np.ndarray) -> Any:
     """A splitter, a share in (0, 1) as a float, or "prefit"."""
     if isinstance(cv, str):
         if cv != "prefit":
             raise ValueError(f"cv is a number of folds, a held-out share, a splitter or 'prefit'; got {cv!r}")
         return cv
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        return _folds(int(cv), np.asarray(y).ravel())
+        return _folds(int(cv), is_positive)
     if isinstance(cv, numbers.Real) and not isinstance(cv, bool):
         if not 0.0 < cv < 1.0:
             raise ValueError(f"a held-out share lies strictly between 0 and 1; got cv={cv!r}")
@@ -58,17 +58,15 @@ def check_cv(cv: Any, y: Any) -> Any:
     raise ValueError(f"cv is a number of folds, a held-out share, a splitter or 'prefit'; got {cv!r}")
 
 
-def _folds(k: int, y: np.ndarray) -> StratifiedKFold:
+def _folds(k: int, is_positive: np.ndarray) -> StratifiedKFold:
     if k < 2:
         raise ValueError(f"cv={k} leaves nothing to score: use at least 2 folds, or a held-out share such as cv=0.3")
-    labels, counts = np.unique(y, return_counts=True)
-    fewest, label = int(counts.min()), labels.tolist()[counts.argmin()]
+    positives = int(np.count_nonzero(is_positive))
+    fewest, kind = min((positives, "positive"), (len(is_positive) - positives, "negative"))
     if fewest < 2:
-        raise ValueError(
-            f"class {label!r} has one row only: there is nothing left to score once it is used for fitting"
-        )
+        raise ValueError(f"there is only one {kind} row: nothing is left to score once it is used for fitting")
     if fewest < k:
-        warnings.warn(f"class {label!r} has {fewest} rows, so {fewest} folds are used instead of {k}", stacklevel=4)
+        warnings.warn(f"there are {fewest} {kind} rows, so {fewest} folds are used instead of {k}", stacklevel=4)
     return StratifiedKFold(min(k, fewest))
 
 
@@ -113,7 +111,7 @@ def score_heldout(
     if rows.split_params:
         raise ValueError("groups need a splitter that keeps them together, such as GroupKFold; a share does not")
     splitter = StratifiedShuffleSplit(1, test_size=share, random_state=random_state)
-    train, test = next(splitter.split(np.zeros(len(rows.y)), rows.y))
+    train, test = next(splitter.split(np.zeros(len(rows.y)), rows.is_positive))
     _fit(estimator, rows, train)
     return estimator, _scored(estimator, rows, test, response_method, positive)
 
@@ -122,7 +120,7 @@ def score_out_of_fold(
     estimator: Any, rows: Rows, cv: Any, n_jobs: int | None, response_method: str, positive: Any
 ) -> ScoredRows:
     """The scores of every test fold, pooled; a row that is tested twice counts twice."""
-    splits = list(cv.split(rows.X, rows.y, **rows.split_params)) if hasattr(cv, "split") else cv
+    splits = list(cv.split(rows.X, rows.is_positive, **rows.split_params)) if hasattr(cv, "split") else cv
     if not splits:
         raise ValueError(f"{cv!r} made no folds")
 
@@ -132,7 +130,7 @@ def score_out_of_fold(
                 raise ValueError(
                     f"fold {k} of {len(splits)} has no rows to {name}; check the splitter or use fewer folds"
                 )
-        if len(np.unique(rows.y[train])) < 2:
+        if rows.is_positive[train].all() or not rows.is_positive[train].any():
             raise ValueError(
                 f"fold {k} of {len(splits)} trains on one class only, {rows.y[train].tolist()[0]!r}; "
                 "use a stratified splitter"

@@ -130,7 +130,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
         estimator = LogisticRegression() if self.estimator is None else self.estimator
-        cv = "prefit" if isinstance(estimator, FrozenEstimator) else check_cv(self.cv, y)
+        cv = "prefit" if isinstance(estimator, FrozenEstimator) else check_cv(self.cv, is_positive)
         if self.delta is not None:
             self._check_promise(constraints, cv, weight)
         routed = self._route(estimator, sample_weight, params)

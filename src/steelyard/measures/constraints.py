@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .expression import Measure, _plain
+from .expression import Measure
 from .rules import IS_AFFINE
 
 TOLERANCE = 1e-12  # 1 - 0.95 is a little more than 0.05
@@ -86,7 +86,7 @@ class Constraint:
             denominator = np.asarray(self._ratio[1](tpr, tnr, prevalence, sample_size=sample_size))
             if (denominator == 0.0).any():
                 value = np.where(denominator == 0.0, self.body(tpr, tnr, prevalence, sample_size=sample_size), value)
-        return _plain(value, tpr, tnr, prevalence)
+        return value if value.ndim else float(value)
 
     def holds(
         self,

@@ -184,8 +184,8 @@ class Measure:
         >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
         0.592593
         """
-        value = self._evaluate(self._point(tpr, tnr, prevalence, sample_size), {})
-        return _plain(value, tpr, tnr, prevalence)
+        point = self._point(tpr, tnr, prevalence, sample_size)
+        return _shaped(self._evaluate(point, {}), point)
 
     def gradient(
         self,
@@ -204,7 +204,7 @@ class Measure:
         """
         point = self._point(tpr, tnr, prevalence, sample_size)
         _, d_tpr, d_tnr = self._differentiate(point, {})
-        return Gradient(_plain(d_tpr, tpr, tnr, prevalence), _plain(d_tnr, tpr, tnr, prevalence))
+        return Gradient(_shaped(d_tpr, point), _shaped(d_tnr, point))
 
     def _point(self, tpr: ArrayLike, tnr: ArrayLike, prevalence: ArrayLike | None, sample_size: float | None) -> Point:
         if prevalence is None and self.needs_prevalence:
@@ -217,10 +217,11 @@ class Measure:
         given = {"tpr": tpr, "tnr": tnr, "prevalence": 0.5 if prevalence is None else prevalence}
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in given.items()}
         for name, array in arrays.items():
-            bad = ~((array >= 0.0) & (array <= 1.0))
-            if bad.any():
+            # Minimum and maximum let a NaN through, and neither comparison holds for one.
+            if array.size and not (array.min() >= 0.0 and array.max() <= 1.0):
+                bad = ~((array >= 0.0) & (array <= 1.0))
                 raise ValueError(f"{name} must lie in [0, 1]; got {array[bad].ravel()[0]!r}".replace("np.float64", ""))
-        return Point(*np.broadcast_arrays(*arrays.values(), np.float64(smoothing)))
+        return Point(*arrays.values(), smoothing=np.asarray(smoothing))
 
     def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
         key = id(self)
@@ -237,7 +238,7 @@ class Measure:
                 values = [part[0] for part in parts]
                 value = self._value(*values)
                 partials = self._partials(value, *values)
-                zero = np.zeros_like(point.tpr)
+                zero = np.zeros(())
                 d_tpr = sum((product(d, part[1]) for d, part in zip(partials, parts, strict=True)), start=zero)
                 d_tnr = sum((product(d, part[2]) for d, part in zip(partials, parts, strict=True)), start=zero)
             memo[key] = value, d_tpr, d_tnr
@@ -373,15 +374,17 @@ def as_measure(value: Any) -> Measure:
 @np.errstate(all="ignore")
 def product(a: Array | float, b: Array | float) -> Array:
     """Multiply with zero winning over infinity."""
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    return np.where((a == 0.0) | (b == 0.0), 0.0, a * b)
+    out = np.asarray(np.multiply(a, b), dtype=np.float64)
+    bad = np.isnan(out)
+    return np.where(bad & (np.equal(a, 0.0) | np.equal(b, 0.0)), 0.0, out) if bad.any() else out
 
 
 @np.errstate(all="ignore")
 def quotient(a: Array | float, b: Array | float) -> Array:
     """Divide with 0/0 = 0."""
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    return np.where((a == 0.0) & (b == 0.0), 0.0, a / b)
+    out = np.asarray(np.divide(a, b), dtype=np.float64)
+    bad = np.isnan(out)
+    return np.where(bad & np.equal(a, 0.0) & np.equal(b, 0.0), 0.0, out) if bad.any() else out
 
 
 def check_number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
@@ -403,5 +406,9 @@ def _binary(atom: str, left: Any, right: Any) -> Measure:
     return built
 
 
-def _plain(value: Array, *given: ArrayLike | None) -> Any:
-    return float(value) if all(g is None or np.ndim(g) == 0 for g in given) else value
+def _shaped(value: Array, point: Point) -> Any:
+    """A number for numbers, otherwise an array of the shape that the point's parts broadcast to."""
+    shape = np.broadcast_shapes(*(part.shape for part in point))
+    if not shape:
+        return float(value)
+    return value if value.shape == shape else np.broadcast_to(value, shape).copy()

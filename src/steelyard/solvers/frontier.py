@@ -7,18 +7,20 @@ distinct scores, plus one. `scan` sorts once and returns all of them, each thres
 constraints. Points that tie (within rounding) are decided by skill, ``tpr + tnr``: a measure that is not monotone may
 be indifferent between a good and a useless classifier.
 
-One sort and a few passes: O(n log n) time, O(n) memory.
+The scan is compiled (`src/core/frontier.hpp`): a radix sort and one pass, O(n) in time and memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import scan_frontier
 from ..measures import Measure
 from ..measures.constraints import Constraint
 
@@ -59,26 +61,21 @@ class InfeasibleError(ValueError):
 def scan(scores: Array, is_positive: NDArray[np.bool_], weight: Array | None = None) -> Frontier:
     """All operating points of the rule ``score > threshold``."""
     check_scores(scores)
-    positive_mass = is_positive.astype(np.float64) if weight is None else np.where(is_positive, weight, 0.0)
-    total = float(len(scores)) if weight is None else float(weight.sum())
-    positives = float(positive_mass.sum())
+    if weight is None:
+        positives, total = float(np.count_nonzero(is_positive)), float(len(scores))
+    else:
+        positives, total = float(weight[is_positive].sum()), float(weight.sum())
     if not 0.0 < positives < total:
         which = "positive" if positives == 0.0 else "negative"
         raise ValueError(f"none of the {len(scores)} scored rows is {which} (with weight): rates need both classes")
-    order = np.argsort(scores)
-    ranked = scores[order]
-    below = np.cumsum(positive_mass[order])  # positive mass at or below each score
-    up_to = np.arange(1.0, len(scores) + 1.0) if weight is None else np.cumsum(weight[order])
-    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # of each run of equal scores
-    fnr = np.append(0.0, below[last] / below[-1])
-    tnr = np.append(0.0, (up_to[last] - below[last]) / (up_to[-1] - below[-1]))
-    return Frontier(
-        _in_the_gaps(ranked[last]),
-        1.0 - fnr,
-        np.minimum(tnr, 1.0),
-        positives / total,
-        len(scores) if weight is None else int(np.count_nonzero(weight)),
+    as_doubles = partial(np.ascontiguousarray, dtype=np.float64)
+    thresholds, tpr, tnr = scan_frontier(
+        as_doubles(scores),
+        np.ascontiguousarray(is_positive, dtype=np.bool_),
+        None if weight is None else as_doubles(weight),
     )
+    n_rows = len(scores) if weight is None else int(np.count_nonzero(weight))
+    return Frontier(thresholds, tpr, tnr, positives / total, n_rows)
 
 
 def check_scores(scores: Array) -> None:
@@ -93,15 +90,6 @@ def check_scores(scores: Array) -> None:
         )
 
 
-def _in_the_gaps(distinct: Array) -> Array:
-    low, high = distinct[:-1], distinct[1:]
-    with np.errstate(over="ignore"):
-        middle = low + (high - low) / 2.0
-    # Two neighbouring floats have no number between them; the lower one separates them, since the rule is strict.
-    middle = np.where((middle > low) & (middle < high), middle, low)
-    return np.concatenate([np.nextafter(distinct[:1], -np.inf), middle, distinct[-1:]])
-
-
 def best_point(
     frontier: Frontier,
     measure: Measure,
@@ -110,7 +98,7 @@ def best_point(
 ) -> Choice:
     """The point of largest value that meets all constraints; among equals the one of largest ``tpr + tnr``."""
     where: dict[str, Any] = {"tpr": frontier.tpr, "tnr": frontier.tnr, "prevalence": frontier.prevalence}
-    values = np.broadcast_to(measure(**where, sample_size=frontier.n_rows), frontier.tpr.shape)
+    values = measure(**where, sample_size=frontier.n_rows)
     feasible = ~np.isnan(values)
     if allowed is not None:
         feasible = feasible & allowed

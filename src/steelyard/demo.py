@@ -1,0 +1,125 @@
+"""``steelyard demo``: one row per goal, on data that scikit-learn carries, in a few seconds.
+
+The task: find the handwritten eights among 1,797 digits (10 % of them). Each goal is a measure, some with a
+constraint; each contender is trained for it on one half of the rows and judged on the other, averaged over several
+splits. `table` prints the result, `picture` draws the (TPR, TNR) plane of the first split as an SVG.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from . import measures as m
+from .estimators.threshold import ThresholdClassifier
+from .measures.constraints import Constraint
+from .svg import Canvas
+
+SPLITS = 5
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the user reports."""
+
+    name: str
+    measure: m.Measure
+    subject_to: Constraint | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One contender, trained for one goal, judged on rows it has not seen."""
+
+    goal: Goal
+    contender: str
+    split: int
+    tpr: float
+    tnr: float
+    value: float
+
+
+GOALS = [
+    Goal("F1", m.FBeta(1)),
+    Goal("BAKLD", m.BAKLD(weight=0.5)),
+    Goal("Q-measure", m.QMeasure(beta=1)),
+    Goal("G-mean", m.GMean()),
+    Goal("recall, FPR <= 1 %", m.Recall(), m.fpr <= 0.01),
+    Goal("recall, precision >= 80 %", m.Recall(), m.Precision() >= 0.8),
+]
+
+
+def logistic() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+CONTENDERS: dict[str, Callable[[Goal], Any]] = {
+    "logistic regression": lambda goal: logistic(),
+    "its threshold tuned": lambda goal: ThresholdClassifier(logistic(), goal.measure, subject_to=goal.subject_to),
+}
+
+
+def run(splits: int = SPLITS) -> Iterator[Outcome]:
+    """All contenders on all goals; yields as it goes."""
+    X, digit = load_digits(return_X_y=True)
+    y = (digit == 8).astype(int)
+    for split in range(splits):
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=split)
+        for goal in GOALS:
+            for name, make in CONTENDERS.items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    called = make(goal).fit(X_train, y_train).predict(X_test)
+                found = m.rates(y_test, called)
+                yield Outcome(goal, name, split, found.tpr, found.tnr, goal.measure.score(y_test, called))
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Mean over the splits; a constrained goal also shows the constrained quantity."""
+    names = list(CONTENDERS)
+    wide = max(len(goal.name) for goal in GOALS)
+    columns = [max(len(name), 22) for name in names]
+    lines = ["  ".join([f"{'goal':{wide}}", *(f"{name:>{w}}" for name, w in zip(names, columns, strict=True))])]
+    lines.append("-" * len(lines[0]))
+    for goal in GOALS:
+        cells = [_cell(goal, [o for o in outcomes if o.goal is goal and o.contender == name]) for name in names]
+        lines.append("  ".join([f"{goal.name:{wide}}", *(f"{c:>{w}}" for c, w in zip(cells, columns, strict=True))]))
+    return "\n".join(lines)
+
+
+def _cell(goal: Goal, found: list[Outcome]) -> str:
+    text = f"{np.mean([o.value for o in found]):.3f}"
+    if goal.subject_to is None:
+        return text
+    if goal.subject_to == (m.fpr <= 0.01):
+        return f"{text} (FPR {100 * np.mean([1 - o.tnr for o in found]):.1f} %)"
+    share = 0.1
+    precision = [m.Precision()(o.tpr, o.tnr, share) for o in found]
+    return f"{text} (prec. {100 * np.mean(precision):.0f} %)"
+
+
+COLOURS = ("#9aa5b1", "#1f4e79", "#c1440e")
+
+
+def picture(outcomes: list[Outcome]) -> str:
+    """The (TPR, TNR) plane with every contender's point for every goal of the first split."""
+    canvas = Canvas(width=760, height=560, x=(0.3, 1.0), y=(0.8, 1.0))
+    canvas.axes("true positive rate", "true negative rate", "Where each contender lands (steelyard demo)")
+    shown = [o for o in outcomes if o.split == 0]
+    for colour, name in zip(COLOURS, CONTENDERS, strict=False):
+        points = [o for o in shown if o.contender == name]
+        for place in sorted({(o.tpr, o.tnr) for o in points}):
+            label = ", ".join(o.goal.name for o in points if (o.tpr, o.tnr) == place)
+            canvas.point(*place, colour, label if name != "logistic regression" else "threshold 0.5")
+        canvas.legend(colour, name)
+    return canvas.text()
