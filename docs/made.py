@@ -1,0 +1,90 @@
+"""What the docs show and nobody types: tables from ``benchmarks/results/*.json``, and figures from code.
+
+`everything` writes them into ``docs/generated``; pages include them from there. A table whose JSON is missing becomes a
+line that says which benchmark to run.
+"""
+
+import json
+from pathlib import Path
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+
+
+def everything(folder):
+    folder.mkdir(exist_ok=True)
+    for name, make in TABLES.items():
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            found = json.loads(path.read_text())
+            text = make(found) + "\n\n" + _where(found["machine"])
+        else:
+            text = f"*No results yet: run `python benchmarks/{name}.py`.*"
+        (folder / f"{name}.md").write_text(text + "\n")
+    (folder / "measures.md").write_text(measures_table() + "\n")
+    frontier_figure(folder / "frontier.svg")
+
+
+def _where(machine):
+    versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scikit-learn"))
+    return f"*Measured on {machine['cores']} cores of {machine['cpu']}; {versions}.*"
+
+
+def markdown(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def thresholds_table(found):
+    rows = [
+        (f"`{name}`", f"{c['tuning_s']:.3f} s", f"{c['model_s']:.2f} s", f"{c['f1_out_of_fold']:.5f}", f"{c['f1_test']:.5f}")
+        for name, c in found["contenders"].items()
+    ]
+    header = ("", "tuning", "models' own fits and scores", "F1 out of fold", "F1 on test")
+    per_row = ", ".join(f"{bytes_:.0f} at {int(n):,} rows" for n, bytes_ in found["bytes_per_row_at_peak"].items())
+    return (
+        markdown(header, rows)
+        + f"\n\nThe tuning itself is **{found['times_faster']:.0f} times** faster ({found['rows']:,} rows x "
+        + f"{found['features']} features, five folds). Peak memory of the tuning in bytes a row: {per_row}."
+    )
+
+
+def measures_table():
+    import steelyard.measures as m
+
+    rows = []
+    for cls in m.NAMED:
+        measure = cls()
+        doc = (cls.__doc__ or "").split("\n")[0]
+        slopes = measure.monotonicity
+        rises = "yes" if measure.is_monotone else "not known" if "unknown" in slopes.values() else "no"
+        rows.append((f"`{measure!r}`", doc, measure.curvature, str(measure.range), rises))
+    return markdown(("measure", "what it is", "curvature", "range", "rises in both rates"), rows)
+
+
+def frontier_figure(path):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from sklearn.datasets import load_digits
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    import steelyard as sy
+    import steelyard.measures as m
+
+    X, digit = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained")
+    goals = [(m.FBeta(1), None, "roc"), (m.Recall(), m.fpr <= 0.05, "roc"), (m.BAKLD(), None, "rates")]
+    for ax, (measure, cap, plane) in zip(axes, goals, strict=True):
+        tuned = sy.ThresholdClassifier(model, measure, subject_to=cap).fit(X_train, y_train)
+        sy.FrontierDisplay.from_estimator(tuned, X_test, y_test, ax=ax, axes=plane)
+    figure.savefig(path)
+    plt.close(figure)
+
+
+TABLES = {"thresholds": thresholds_table}
