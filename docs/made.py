@@ -36,7 +36,13 @@ def markdown(header, rows):
 
 def thresholds_table(found):
     rows = [
-        (f"`{name}`", f"{c['tuning_s']:.3f} s", f"{c['model_s']:.2f} s", f"{c['f1_out_of_fold']:.5f}", f"{c['f1_test']:.5f}")
+        (
+            f"`{name}`",
+            f"{c['tuning_s']:.3f} s",
+            f"{c['model_s']:.2f} s",
+            f"{c['f1_out_of_fold']:.5f}",
+            f"{c['f1_test']:.5f}",
+        )
         for name, c in found["contenders"].items()
     ]
     header = ("", "tuning", "models' own fits and scores", "F1 out of fold", "F1 on test")
@@ -54,7 +60,7 @@ def measures_table():
     rows = []
     for cls in m.NAMED:
         measure = cls()
-        doc = (cls.__doc__ or "").split("\n")[0]
+        doc = (cls.__doc__ or "").split("\n")[0].replace("|", "\\|")
         slopes = measure.monotonicity
         rises = "yes" if measure.is_monotone else "not known" if "unknown" in slopes.values() else "no"
         rows.append((f"`{measure!r}`", doc, measure.curvature, str(measure.range), rises))
@@ -76,7 +82,9 @@ def frontier_figure(path):
     import steelyard.measures as m
 
     X, digit = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0
+    )
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained")
     goals = [(m.FBeta(1), None, "roc"), (m.Recall(), m.fpr <= 0.05, "roc"), (m.BAKLD(), None, "rates")]
