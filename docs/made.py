@@ -54,6 +54,16 @@ def thresholds_table(found):
     )
 
 
+def promise_table(found):
+    rows = [
+        (name, f"{r['violations']:.3f}", f"{r['mean_fpr']:.4f}", f"{r['tpr']:.3f}")
+        for name, r in found["rules"].items()
+    ]
+    header = ("threshold by", "share of runs above the cap", "mean FPR", "TPR")
+    cap, size = found["cap"], f"{found['runs']:,} data sets of {found['rows']} rows, half of them held out"
+    return markdown(header, rows) + f"\n\nCap {cap:g}, {size}; rates are exact, from the known distributions."
+
+
 def measures_table():
     import steelyard.measures as m
 
@@ -95,4 +105,4 @@ def frontier_figure(path):
     plt.close(figure)
 
 
-TABLES = {"thresholds": thresholds_table}
+TABLES = {"thresholds": thresholds_table, "promise": promise_table}
