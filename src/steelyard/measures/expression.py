@@ -221,7 +221,7 @@ class Measure:
             if array.size and not (array.min() >= 0.0 and array.max() <= 1.0):
                 bad = ~((array >= 0.0) & (array <= 1.0))
                 raise ValueError(f"{name} must lie in [0, 1]; got {array[bad].ravel()[0]!r}".replace("np.float64", ""))
-        return Point(*arrays.values(), smoothing=np.asarray(smoothing))
+        return Point(arrays["tpr"], arrays["tnr"], arrays["prevalence"], np.asarray(smoothing))
 
     def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
         key = id(self)
