@@ -9,9 +9,11 @@ thresholds is `solvers.frontier` (every distinct one, one sort); the promise on 
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -162,7 +164,6 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             choice = frontier.best_point(self.frontier_, measure, allowed=self._promised(scored, constraints[0]))
         self.best_threshold_, self.best_score_ = choice.threshold, choice.value
-        self._choice = choice
 
     # -- the promise on unseen data -----------------------------------------------------------------------------
     def _check_promise(self, constraints: tuple[Constraint, ...], cv: Any, weight: Any) -> None:
@@ -230,8 +231,6 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def _route(self, estimator: Any, sample_weight: Any, params: dict[str, Any]) -> Bunch:
-        from sklearn import get_config
-
         if get_config()["enable_metadata_routing"]:
             given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
             routed = process_routing(self, "fit", **given)
@@ -242,18 +241,11 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if has_fit_parameter(estimator, "sample_weight"):
                 fit["sample_weight"] = sample_weight
             else:
-                self._warn_about_weights(estimator)
+                name = type(estimator).__name__
+                warnings.warn(
+                    f"{name}.fit takes no sample_weight: the weights are used for the threshold only", stacklevel=3
+                )
         return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split))
-
-    @staticmethod
-    def _warn_about_weights(estimator: Any) -> None:
-        import warnings
-
-        warnings.warn(
-            f"{type(estimator).__name__}.fit takes no sample_weight: the weights are used for the threshold only",
-            UserWarning,
-            stacklevel=4,
-        )
 
     def get_metadata_routing(self) -> MetadataRouter:
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)

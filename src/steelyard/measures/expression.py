@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import polynomial, rules
+from .operators import Operators
 from .polynomial import Polynomial
 from .rules import Interval, Slope
 
 if TYPE_CHECKING:
-    from .constraints import Constraint
     from .labels import Scorer
     from .tape import Tape
 
@@ -48,10 +48,8 @@ class Gradient(NamedTuple):
     tnr: Any
 
 
-class Measure:
+class Measure(Operators):
     """An expression in the two rates, higher is better, built from `tpr`, `tnr`, the atoms and the named measures."""
-
-    __array_ufunc__ = None  # numpy scalars and arrays leave the arithmetic to us
 
     args: tuple[Measure, ...] = ()
     is_identity = False  # a node that only gives its one argument a name or a bound
@@ -289,63 +287,6 @@ class Measure:
 
         return At(self, prevalence)
 
-    # -- building larger expressions ----------------------------------------------------------------------------
-    def __add__(self, other: Any) -> Measure:
-        return _binary("Sum", self, other)
-
-    def __radd__(self, other: Any) -> Measure:
-        return _binary("Sum", other, self)
-
-    def __sub__(self, other: Any) -> Measure:
-        return _binary("Difference", self, other)
-
-    def __rsub__(self, other: Any) -> Measure:
-        return _binary("Difference", other, self)
-
-    def __mul__(self, other: Any) -> Measure:
-        return _binary("Product", self, other)
-
-    def __rmul__(self, other: Any) -> Measure:
-        return _binary("Product", other, self)
-
-    def __truediv__(self, other: Any) -> Measure:
-        return _binary("Quotient", self, other)
-
-    def __rtruediv__(self, other: Any) -> Measure:
-        return _binary("Quotient", other, self)
-
-    def __neg__(self) -> Measure:
-        from .arithmetic import Negative
-
-        return Negative(self)
-
-    def __pow__(self, exponent: float) -> Measure:
-        from .functions import power
-
-        return power(self, exponent)
-
-    def __abs__(self) -> Measure:
-        from .functions import absolute
-
-        return absolute(self)
-
-    # -- constraints --------------------------------------------------------------------------------------------
-    def __le__(self, other: Any) -> Constraint:
-        from .constraints import Constraint
-
-        return Constraint(self, "<=", as_measure(other))
-
-    def __ge__(self, other: Any) -> Constraint:
-        from .constraints import Constraint
-
-        return Constraint(self, ">=", as_measure(other))
-
-    def __lt__(self, other: Any) -> Constraint:
-        raise TypeError("a strict inequality has no closed feasible set; write <= instead of <")
-
-    def __gt__(self, other: Any) -> Constraint:
-        raise TypeError("a strict inequality has no closed feasible set; write >= instead of >")
-
     # -- identity -----------------------------------------------------------------------------------------------
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Measure) and type(self) is type(other) and self._key() == other._key()
@@ -358,17 +299,6 @@ class Measure:
 
     def __repr__(self) -> str:
         return self._spell()
-
-
-def as_measure(value: Any) -> Measure:
-    """A number becomes a constant; a measure stays what it is."""
-    from .arithmetic import Constant
-
-    if isinstance(value, Measure):
-        return value
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return Constant(float(value))
-    raise TypeError(f"a measure is built from measures and numbers; got {value!r} of type {type(value).__name__}")
 
 
 @np.errstate(all="ignore")
@@ -397,13 +327,6 @@ def check_number(value: Any, name: str, *, low: float = -math.inf, high: float =
     if not low <= value <= high:
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
     return value if isinstance(value, int) else float(value)
-
-
-def _binary(atom: str, left: Any, right: Any) -> Measure:
-    from . import arithmetic
-
-    built: Measure = getattr(arithmetic, atom)(as_measure(left), as_measure(right))
-    return built
 
 
 def _shaped(value: Array, point: Point) -> Any:

@@ -15,7 +15,8 @@ import numpy as np
 
 from . import polynomial
 from .arithmetic import Constant, Product
-from .expression import Array, Measure, as_measure, check_number, product, quotient
+from .expression import Array, Measure, check_number, product, quotient
+from .operators import as_measure
 from .polynomial import Polynomial
 from .rules import AFFINE, CONCAVE, CONVEX, EVERYTHING, UNKNOWN, Interval, Slope, through, times
 

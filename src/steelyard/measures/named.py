@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
 from .binding import Declared, Renamed
-from .expression import Measure, as_measure, check_number
+from .expression import Measure, check_number
 from .functions import (
     absolute,
     geometric_mean,
@@ -29,6 +29,7 @@ from .functions import (
     sqrt,
     square,
 )
+from .operators import as_measure
 from .rules import Interval
 
 _UNIT = Interval(0.0, 1.0)
