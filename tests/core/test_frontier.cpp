@@ -1,18 +1,10 @@
 // The scan of operating points, built plain and under the sanitizers.
-#include <cstdio>
 
 #include "frontier.hpp"
 
+#include "check.hpp"
+
 using namespace steelyard;
-
-static int failures = 0;
-
-static void expect(bool condition, const char* what) {
-    if (!condition) {
-        std::printf("FAILED: %s\n", what);
-        ++failures;
-    }
-}
 
 static void test_ties_signs_and_zeros() {
     const double scores[] = {0.0, -0.0, 3.0, -2.0, 3.0};
@@ -53,6 +45,5 @@ int main() {
     test_weights();
     test_order_of_many();
     expect(scan_frontier({nullptr, nullptr, nullptr, 0}).tpr.empty(), "no rows, no points");
-    std::printf("%s\n", failures ? "FAILED" : "ok");
-    return failures ? 1 : 0;
+    return verdict();
 }

@@ -1,23 +1,12 @@
-// The core's own tests, built plain and under the sanitizers: each prints what failed and returns 1.
-#include <cmath>
-#include <cstdio>
+// Tapes and rows, built plain and under the sanitizers.
 #include <limits>
 
 #include "rows.hpp"
 #include "tape.hpp"
 
+#include "check.hpp"
+
 using namespace steelyard;
-
-static int failures = 0;
-
-static void expect(bool condition, const char* what) {
-    if (!condition) {
-        std::printf("FAILED: %s\n", what);
-        ++failures;
-    }
-}
-
-static bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * (1 + std::fabs(b)); }
 
 static void test_ratio() {
     // tpr / (tpr + (1 - tnr))
@@ -78,6 +67,5 @@ int main() {
     test_bad_tapes();
     test_rows<float, std::int32_t>();
     test_rows<double, std::int64_t>();
-    std::printf("%s\n", failures ? "FAILED" : "ok");
-    return failures ? 1 : 0;
+    return verdict();
 }

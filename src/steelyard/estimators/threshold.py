@@ -184,16 +184,16 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _promised(self, scored: ScoredRows, constraint: Constraint) -> np.ndarray:
         """Which thresholds keep the cap on unseen data with probability 1 - delta."""
-        which, cap = _capped_rate(constraint)  # type: ignore[misc]
+        which, cap = _capped_rate(constraint)
         # A false negative is a false alarm of the mirrored problem.
         error_side = scored.scores[~scored.is_positive] if which == "fpr" else -scored.scores[scored.is_positive]
         try:
-            k = order_statistic.rank(len(error_side), cap, self.delta)  # type: ignore[arg-type]
+            k = order_statistic.rank(len(error_side), cap, self.delta)
         except ValueError as error:
             kind = "negatives" if which == "fpr" else "positives"
             if not 0.0 < cap < 1.0:
                 raise ValueError(f"a promise needs a cap strictly between 0 and 1; got {constraint!r}") from error
-            needed = order_statistic.needed(cap, self.delta)  # type: ignore[arg-type]
+            needed = order_statistic.needed(cap, self.delta)
             raise ValueError(
                 f"{constraint!r} with delta={self.delta} needs {needed} held-out {kind}; {len(error_side)} were given. "
                 "Hold out more rows, or loosen the cap or delta"
