@@ -1,0 +1,20 @@
+"""Write down a measure of your own, see what the library knows about it, and tune a model for it.
+
+A helpdesk routes tickets: missing an urgent one costs as much as twenty needless escalations, and the daily count of
+urgent tickets is reported upstairs, so it should be right too. The measure: cost, minus a penalty on the miscount.
+"""
+
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+import steelyard as sy
+import steelyard.measures as m
+
+mine = m.NegCost(fp=1, fn=20) + 2 * m.NegAE()
+print(mine.explain())
+
+X, y = make_classification(6000, 20, n_informative=6, weights=[0.92], flip_y=0.03, random_state=0)
+plain = LogisticRegression().fit(X[:3000], y[:3000])
+tuned = sy.ThresholdClassifier(LogisticRegression(), mine).fit(X[:3000], y[:3000])
+print(f"\nthreshold 0.5: {mine.score(y[3000:], plain.predict(X[3000:])):.4f}")
+print(f"tuned for it:  {mine.score(y[3000:], tuned.predict(X[3000:])):.4f}   (at {tuned.best_threshold_:.3f})")
