@@ -1,7 +1,10 @@
 // The contents page of the core: what Python can call, and which header does the work.
 //
-//   evaluate_tape   tape.hpp      value and gradient of a measure at many points
-//   scan_frontier   frontier.hpp  every operating point of scored rows
+//   evaluate_tape     tape.hpp         value and gradient of a measure at many points
+//   scan_frontier     frontier.hpp     every operating point of scored rows
+//   solve_cost_grid   cost_grid.hpp    linear models for every cost pair and every C, certified  (bind_batch.cpp)
+//   solve_master      master.hpp       the bundle's small quadratic problem, for its tests       (bind_batch.cpp)
+//   line_search       line_search.hpp  the best step along a ray, for its tests                  (bind_batch.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
@@ -14,6 +17,7 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "bind_batch.hpp"
 #include "frontier.hpp"
 #include "tape.hpp"
 
@@ -70,4 +74,5 @@ NB_MODULE(_core, m) {
           nb::arg("points"), "Values and gradients of a tape at points (m, 4).");
     m.def("scan_frontier", &scan, nb::arg("scores"), nb::arg("positive"), nb::arg("weight") = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
+    bind_batch(m);
 }
