@@ -91,13 +91,12 @@ class CoordinateDescent {
         b_.assign(static_cast<std::size_t>(n_), L::kind == LossKind::logistic ? 0.5 : 0.0);
         if (start && !start->share.empty()) b_ = start->share;
         shuffler_.state = stopping.seed;
-        double spread = 1;
+        double spread = 0.3;
         while (true) {
             look(risk, best);
             best.converged = best.gap() <= stopping.tol;
             if (best.converged || best.passes >= stopping.max_passes || spread < 1e-14) return best;
-            spread *= 0.3;
-            sweeps(risk, spread, stopping.max_passes, best.passes);
+            if (sweeps(risk, spread, stopping.max_passes, best.passes)) spread *= 0.3;
         }
     }
 
@@ -121,15 +120,17 @@ class CoordinateDescent {
         return (b <= 0 && gradient < -slack) || (b >= L::largest_share && gradient > slack);
     }
 
-    STEELYARD_INLINE void sweeps(const Risk& risk, double spread, double max_passes, double& passes) {
+    // True when the projected gradients agree to `spread`.
+    STEELYARD_INLINE bool sweeps(const Risk& risk, double spread, double max_passes, double& passes) {
         double slack = HUGE_VAL;
         // A look costs two passes: not before four times that was spent, and not much later either.
         for (const double enough = std::min(max_passes, passes + 8); passes < enough;) {
             passes += static_cast<double>(active_.size()) / static_cast<double>(n_);
             const double largest = one_sweep(risk, slack);
-            if (spread_ <= spread || active_.empty()) return;
+            if (spread_ <= spread || active_.empty()) return true;
             slack = largest > 0 ? largest : HUGE_VAL;
         }
+        return false;
     }
 
     // Every active row once, in random order. Sets spread_, and returns the largest projected gradient.

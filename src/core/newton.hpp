@@ -99,11 +99,11 @@ class Newton {
         margins(rows_, risk.y, w_.data(), m_.data());
         best.passes = 1;
         bool fresh = true;
-        for (int step = 0; step < 200 && best.passes < stopping.max_passes;) {
+        for (int step = 0; step < 200;) {
             const double rounding = certify(risk, best);
             best.rounding = loss_.mu;
             best.converged = best.gap() <= stopping.tol;
-            if (best.converged) break;
+            if (best.converged || best.passes >= stopping.max_passes) break;
             if (adjust(rounding, 0.5 * stopping.tol * best.primal, fresh)) continue;
             if (!direction(risk)) break;
             const double t = search(risk);

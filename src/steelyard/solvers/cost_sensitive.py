@@ -4,14 +4,14 @@ For each pair of costs and each C::
 
     min over w   1/2 |w|^2 + C (c_pos sum_{y=+1} s_i loss(x_i.w) + c_neg sum_{y=-1} s_i loss(-x_i.w))
 
-with the hinge, the squared hinge or the logistic loss and sample weights s. There is no intercept at this level: append a
-column of ones, or move the threshold afterwards. What comes back is certified: ``gap`` bounds ``(objective - optimum) /
-objective`` by a feasible point of the dual problem.
+with the hinge, the squared hinge or the logistic loss and sample weights s. There is no intercept at this level:
+append a column of ones, or move the threshold afterwards. What comes back is certified: ``gap`` bounds ``(objective -
+optimum) / objective`` by a feasible point of the dual problem.
 
-Three solvers stand behind it. ``coordinate`` is dual coordinate descent with shrinking (Hsieh et al. 2008), ``newton`` a
-primal Newton method for few columns with the hinge rounded to the wanted gap, ``bundle`` is BM-ls-CS of Cheng et al.
-(2016) with all cost pairs in lockstep on one pool of cuts; it needs passes over the data and nothing else. On a grid
-every problem starts from its neighbour's solution.
+Three solvers stand behind it. ``coordinate`` is dual coordinate descent with shrinking (Hsieh et al. 2008),
+``newton`` a primal Newton method for few columns with the hinge rounded to the wanted gap, ``bundle`` is BM-ls-CS of
+Cheng et al. (2016) with all cost pairs in lockstep on one pool of cuts; it needs passes over the data and nothing
+else. On a grid every problem starts from its neighbour's solution.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _core
+from .._core import solve_cost_grid
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 SOLVERS = ("auto", "coordinate", "newton", "bundle")
@@ -56,7 +56,7 @@ class CostSensitiveResult:
 
 @dataclass(frozen=True)
 class BundleOptions:
-    """How the bundle works: the cut at ``(1 - mu) w_best + mu w_t``, line search (003, Algorithm 2), one pool of cuts."""
+    """How the bundle works: cuts at ``(1 - mu) w_best + mu w_t``, line search (003, Algorithm 2), one pool of cuts."""
 
     mu: float = 0.1
     line_search: bool = True
@@ -104,8 +104,9 @@ def solve_grid(
 ) -> list[CostSensitiveResult]:
     """Every pair ``(c_pos, c_neg)`` with every C, pair-major; each started from its neighbour, each certified.
 
-    `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the passes over
-    the data that each problem may take; a result that ran out of them has ``converged=False`` and its honest gap.
+    `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
+    passes over the data that each problem may take; a result that ran out of them has ``converged=False`` and its
+    honest gap.
     """
     rows = _rows(X)
     signs, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
@@ -113,7 +114,7 @@ def solve_grid(
     _check(tol, loss, solver, n_jobs)
     how = bundle or BundleOptions()
     chosen = choose_solver(loss, rows.n_cols) if solver == "auto" else solver
-    found = _core.solve_cost_grid(
+    found = solve_cost_grid(
         rows.values, rows.columns, rows.starts, rows.n_cols, signs, weight, pairs, ascending, loss, chosen, float(tol),
         float(max_passes), int(seed), int(n_jobs), float(how.mu), bool(how.line_search), bool(how.share_cuts),
     )  # fmt: skip

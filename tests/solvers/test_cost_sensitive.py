@@ -1,0 +1,166 @@
+"""SOLVERS x LOSSES: certified, right against slow references, and indifferent to how the data is presented."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.svm import LinearSVC
+
+from reference.cost_sensitive import objective, optimum, row_costs
+from steelyard.solvers.cost_sensitive import LOSSES, BundleOptions, solve, solve_grid
+
+SOLVERS = ("auto", "coordinate", "newton", "bundle")
+COSTS = [(1.8, 0.2), (1.0, 1.0), (0.4, 1.6)]
+CS = [1e-2, 0.3, 10.0]
+
+
+def make(n=80, d=5, seed=0, flip=0.15):
+    rng = np.random.default_rng(seed)
+    X = np.c_[rng.normal(size=(n, d)), np.ones(n)]
+    y = np.where(X @ rng.normal(size=d + 1) > 0.3, 1.0, -1.0)
+    y[rng.random(n) < flip] *= -1
+    return X, y
+
+
+everything = pytest.mark.parametrize(("solver", "loss"), [(s, loss) for s in SOLVERS for loss in LOSSES])
+
+
+@everything
+def test_every_grid_point_is_certified_and_right(solver, loss):
+    X, y = make()
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y))
+    grid = solve_grid(X, y, COSTS, CS, 1e-4, loss=loss, solver=solver, sample_weight=weight)
+    assert [(r.c_pos, r.c_neg, r.C) for r in grid] == [(p, n, C) for p, n in COSTS for C in CS]
+    for r in grid:
+        cost = row_costs(y, r.c_pos, r.c_neg, r.C, weight)
+        best = optimum(X, y, cost, loss)
+        assert r.converged
+        assert r.gap <= 1e-4
+        assert r.objective == pytest.approx(objective(X, y, r.w, cost, loss), rel=1e-9)
+        assert r.objective * (1 - r.gap) <= best * (1 + 1e-8) <= r.objective * (1 + 1e-7)
+
+
+@everything
+def test_the_certificate_holds_before_convergence_too(solver, loss):
+    # Stopped early, at any point, the bound must still lie below the optimum, and a disturbed w above the objective.
+    X, y = make(seed=3)
+    best = optimum(X, y, row_costs(y, 1.5, 0.5, 3.0), loss)
+    gaps = []
+    for passes in (1, 3, 6, 12, 30):
+        r = solve(X, y, 1.5, 0.5, 3.0, 1e-9, loss, solver, max_passes=passes)
+        assert r.objective * (1 - r.gap) <= best * (1 + 1e-8)
+        assert r.objective >= best * (1 - 1e-8)
+        gaps.append(r.gap)
+    assert gaps[0] > 0.01  # really stopped early, so that the bound was tested off the optimum
+    cost = row_costs(y, 1.5, 0.5, 3.0)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1e-1, 1.0):
+        disturbed = objective(X, y, r.w + size * rng.normal(size=r.w.shape), cost, loss)
+        assert disturbed >= r.objective * (1 - r.gap)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_agrees_with_liblinear_at_a_tiny_tolerance(solver):
+    X, y = make(2000, 8, seed=5)
+    for (p, n), C in zip(COSTS, CS, strict=True):
+        theirs = LinearSVC(loss="hinge", C=C, class_weight={1: p, -1: n}, fit_intercept=False, tol=1e-10, max_iter=200_000)
+        best = objective(X, y, theirs.fit(X, y).coef_[0], row_costs(y, p, n, C))
+        r = solve(X, y, p, n, C, 1e-4, "hinge", solver)
+        assert r.gap <= 1e-4
+        assert r.objective <= best / (1 - r.gap)
+
+
+@everything
+def test_labels_flipped(solver, loss):
+    X, y = make(seed=7)
+    a = solve(X, y, 1.7, 0.3, 1.0, 1e-6, loss, solver)
+    b = solve(X, -y, 0.3, 1.7, 1.0, 1e-6, loss, solver)
+    np.testing.assert_allclose(a.w, -b.w, rtol=2e-2, atol=2e-3)
+    assert a.objective == pytest.approx(b.objective, rel=1e-5)
+
+
+@everything
+def test_row_order_and_repeated_rows(solver, loss):
+    X, y = make(seed=8)
+    order = np.random.default_rng(0).permutation(len(y))
+    counts = np.random.default_rng(1).integers(0, 4, len(y))
+    a = solve(X[order], y[order], 1.0, 2.0, 1.0, 1e-5, loss, solver)
+    b = solve(X, y, 1.0, 2.0, 1.0, 1e-5, loss, solver)
+    assert a.objective == pytest.approx(b.objective, rel=2e-5)
+    c = solve(np.repeat(X, counts, axis=0), np.repeat(y, counts), C=0.5, tol=1e-5, loss=loss, solver=solver)
+    d = solve(X, y, C=0.5, tol=1e-5, loss=loss, solver=solver, sample_weight=counts)
+    assert c.objective == pytest.approx(d.objective, rel=2e-5)
+
+
+@everything
+def test_dense_sparse_and_single_precision_agree(solver, loss):
+    X, y = make(300, 6, seed=9)
+    X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0
+    dense = solve(X, y, tol=1e-5, loss=loss, solver=solver)
+    for other in (sp.csr_matrix(X), sp.csr_array(X), X.astype(np.float32), sp.csr_matrix(X.astype(np.float32)), np.asfortranarray(X)):
+        r = solve(other, y, tol=1e-5, loss=loss, solver=solver)
+        assert r.objective == pytest.approx(dense.objective, rel=1e-4)
+
+
+@everything
+def test_same_bits_for_any_number_of_threads(solver, loss):
+    X, y = make(20_000, 4, seed=10)
+    one = solve_grid(X, y, COSTS, CS, 1e-3, loss=loss, solver=solver, n_jobs=1)
+    three = solve_grid(X, y, COSTS, CS, 1e-3, loss=loss, solver=solver, n_jobs=3)
+    for a, b in zip(one, three, strict=True):
+        np.testing.assert_array_equal(a.w, b.w)
+        assert a.gap == b.gap
+
+
+def test_order_of_C_is_the_callers():
+    X, y = make()
+    up, down = solve_grid(X, y, COSTS, CS, 1e-4), solve_grid(X, y, COSTS, CS[::-1], 1e-4)
+    assert [r.C for r in down[:3]] == CS[::-1]
+    np.testing.assert_array_equal(up[0].w, down[2].w)
+
+
+def test_mostly_zero_dense_data_is_converted():
+    X, y = make(400, 20, seed=11)
+    X[np.random.default_rng(3).random(X.shape) < 0.95] = 0.0
+    a, b = solve(X, y, solver="coordinate", tol=1e-5), solve(sp.csr_matrix(X), y, solver="coordinate", tol=1e-5)
+    np.testing.assert_array_equal(a.w, b.w)
+
+
+def test_line_search_makes_the_bundle_monotone_and_shorter():
+    X, y = make(3000, 10, seed=12)
+    with_search = solve(X, y, C=0.05, tol=1e-3, solver="bundle")
+    without = solve(X, y, C=0.05, tol=1e-3, solver="bundle", bundle=BundleOptions(line_search=False))
+    assert (np.diff(with_search.history) <= 1e-9 * with_search.objective).all()
+    assert (np.diff(without.history) > 0).any()  # the fluctuation of 003, Figure 2
+    assert len(with_search.history) < len(without.history)
+    assert with_search.converged
+    assert without.converged
+
+
+def test_shared_cuts_save_rounds():
+    X, y = make(3000, 10, seed=13)
+    costs = [(2 * (1 - t), 2 * t) for t in np.linspace(0.1, 0.9, 9)]
+    rounds = {}
+    for share in (True, False):
+        grid = solve_grid(X, y, costs, [0.01, 0.1, 1.0], 1e-3, solver="bundle", bundle=BundleOptions(share_cuts=share))
+        assert max(r.gap for r in grid) <= 1e-3
+        rounds[share] = sum(len(r.history) for r in grid)
+    assert rounds[True] < rounds[False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": np.zeros(80)}, "y must be -1 or 1"),
+        ({"C": 0.0}, "C must be positive"),
+        ({"c_pos": -1.0}, "costs must be finite and not negative"),
+        ({"loss": "hugs"}, "loss must be one of"),
+        ({"solver": "magic"}, "solver must be one of"),
+        ({"tol": 0.0}, "tol must be positive"),
+        ({"sample_weight": -np.ones(80)}, "not negative"),
+        ({"sample_weight": np.ones(3)}, "X has 80 rows"),
+    ],
+)
+def test_errors_teach(arguments, message):
+    X, y = make()
+    with pytest.raises(ValueError, match=message):
+        solve(**{"X": X, "y": y, **arguments})

@@ -1,0 +1,106 @@
+"""Data that breaks solvers: each case converges under ``auto``; a solver that cannot says so by its gap, never by a wrong one."""
+
+import numpy as np
+import pytest
+
+from reference.cost_sensitive import objective, row_costs
+from steelyard.solvers.cost_sensitive import LOSSES, solve
+
+RNG = np.random.default_rng(0)
+X0 = RNG.normal(size=(1500, 6))
+Y0 = np.where(X0 @ RNG.normal(size=6) + RNG.normal(size=1500) > 0.5, 1.0, -1.0)
+
+
+def constant_features():
+    X = X0.copy()
+    X[:, 2], X[:, 3] = 3.0, 0.0
+    return X, Y0, 1.0, None
+
+
+def duplicate_rows():
+    return np.repeat(X0[:50], 40, axis=0), np.repeat(Y0[:50], 40), 1.0, None
+
+
+def all_zero_rows():
+    X = X0.copy()
+    X[::3] = 0.0
+    return X, Y0, 1.0, None
+
+
+def separable_with_huge_C():
+    y = np.where(X0[:, 0] > 0, 1.0, -1.0)
+    X = X0.copy()
+    X[:, 0] += 0.5 * y
+    return X, y, 1e6, None
+
+
+def weights_of_zero():
+    weight = np.ones(len(Y0))
+    weight[::2] = 0.0
+    return X0, Y0, 1.0, weight
+
+
+def wild_scales():
+    return X0 * np.array([1e-12, 1e12, 1.0, 1.0, 1e3, 1e-3]), Y0, 1.0, None
+
+
+def one_column_one_class_rare():
+    y = -np.ones(10**6)
+    y[:10] = 1.0
+    X = np.random.default_rng(1).normal(size=(10**6, 2))
+    X[:10] += 2.0
+    return X, y, 1.0, None
+
+
+CASES = (
+    constant_features, duplicate_rows, all_zero_rows, separable_with_huge_C, weights_of_zero, wild_scales,
+    one_column_one_class_rare,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_auto_converges(case, loss):
+    X, y, C, weight = case()
+    r = solve(X, y, 1.5, 0.5, C, 1e-3, loss, sample_weight=weight)
+    assert r.converged
+    assert r.gap <= 1e-3
+    assert r.objective == pytest.approx(objective(X, y, r.w, row_costs(y, 1.5, 0.5, C, weight), loss), rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["coordinate", "newton", "bundle"])
+@pytest.mark.parametrize("case", [separable_with_huge_C, wild_scales], ids=lambda case: case.__name__)
+def test_a_solver_that_fails_says_so(case, solver, loss):
+    X, y, C, weight = case()
+    best = solve(X, y, 1.5, 0.5, C, 1e-6, loss, sample_weight=weight)
+    r = solve(X, y, 1.5, 0.5, C, 1e-3, loss, solver, sample_weight=weight, max_passes=500)
+    assert r.converged == (r.gap <= 1e-3)
+    assert np.isfinite(r.objective)
+    assert r.objective * (1 - r.gap) <= best.objective * (1 + 1e-9)
+
+
+def test_zero_weight_rows_do_not_count():
+    weight = np.ones(len(Y0))
+    weight[::2] = 0.0
+    full = solve(X0, Y0, tol=1e-6, sample_weight=weight)
+    part = solve(X0[1::2], Y0[1::2], tol=1e-6)
+    assert full.objective == pytest.approx(part.objective, rel=3e-6)
+
+
+def test_one_class_only_still_has_an_answer():
+    r = solve(X0, np.ones(len(X0)), tol=1e-4)
+    assert r.converged
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_missing_values_are_refused(bad):
+    X = X0.copy()
+    X[3, 2] = bad
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        solve(X, Y0)
+
+
+def test_overflow_is_refused():
+    with pytest.raises(ValueError, match="squares overflow"):
+        solve(X0 * 1e200, Y0)
