@@ -13,13 +13,15 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "MeasureClassifier": "estimators.measure_classifier",
     "ThresholdClassifier": "estimators.threshold",
     "FrontierDisplay": "plots",
 }
-__all__ = ["FrontierDisplay", "ThresholdClassifier", "__version__", "measures"]
+__all__ = ["FrontierDisplay", "MeasureClassifier", "ThresholdClassifier", "__version__", "measures"]
 
 if TYPE_CHECKING:
     from . import measures
+    from .estimators.measure_classifier import MeasureClassifier
     from .estimators.threshold import ThresholdClassifier
     from .plots import FrontierDisplay
 

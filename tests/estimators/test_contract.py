@@ -23,6 +23,8 @@ ESTIMATORS = [
     (sy.ThresholdClassifier(LogisticRegression()), SPLITS_THE_DATA),
     (sy.ThresholdClassifier(LogisticRegression(), m.BAKLD(), cv=0.3), SPLITS_THE_DATA),
     (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), SPLITS_THE_DATA),
+    (sy.MeasureClassifier(), SPLITS_THE_DATA),
+    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), SPLITS_THE_DATA),
 ]
 
 

@@ -1,0 +1,254 @@
+"""The reachable operating points of linear models, explored with out-of-fold scores, and the best model among them.
+
+A linear model is named by its loss, its pair of costs and its C. For each one asked for, `Exploration.add` fits it on
+the training part of every split (whole grids at a time, `cost_sensitive.solve_grid`), scores the rows left out, pools
+the scores and finds the best threshold exactly (`frontier`). `choose` then picks the model:
+
+- the largest value of the measure that meets the constraints, on rows that no model was fitted on;
+- but an *anchor* (a plain model that one would have used anyway) is only left for a gain beyond its standard error,
+  by the jackknife over folds of the paired difference: with a hundred candidates the largest value is partly luck;
+- for a measure that is not monotone, among values within one row's worth the most skilful point, ``tpr + tnr``.
+
+Costs come from a grid first, then from near the best: the linearisation of the measure there (Frank-Wolfe; for F-beta
+at level t these are 003's costs ``1 + b^2 - t`` and ``t``), and the costs and Cs halfway to the neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measures import Measure
+from ..measures.constraints import Constraint
+from . import cost_sensitive, frontier
+from .frontier import Choice, Frontier, InfeasibleError
+
+Array = NDArray[np.float64]
+Pair = tuple[float, float]
+
+KEPT = 4  # candidates whose scores are kept, besides the anchors: n numbers each
+STEEPEST = 20.0  # linearised cost ratios stay within this factor of plain and balanced costs
+BLOCKS = 5  # for the jackknife when there are fewer than three folds
+
+
+@dataclass(frozen=True)
+class Model:
+    """What to minimise: see `cost_sensitive`."""
+
+    loss: str
+    c_pos: float
+    c_neg: float
+    C: float
+
+    @property
+    def ratio(self) -> float:
+        return self.c_pos / self.c_neg if self.c_neg > 0 else np.inf
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model with its best operating point on the pooled out-of-fold scores."""
+
+    model: Model
+    point: Choice
+
+    @property
+    def skill(self) -> float:
+        return self.point.tpr + self.point.tnr
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows (dense or CSR), labels -1 or 1, weights, and the splits into training and test rows."""
+
+    X: Any
+    y: Array
+    weight: Array | None
+    splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+    @property
+    def prevalence(self) -> float:
+        positive = self.y > 0
+        return float(np.average(positive, weights=self.weight))
+
+
+@dataclass(frozen=True)
+class Goal:
+    measure: Measure
+    constraints: Sequence[Constraint] = ()
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How exactly, by which solver, on how many threads."""
+
+    tol: float = 1e-2
+    solver: str = "auto"
+    n_jobs: int = 1
+    seed: int = 0
+
+
+@dataclass
+class Exploration:
+    sample: Sample
+    goal: Goal
+    effort: Effort = field(default_factory=Effort)
+    candidates: dict[Model, Candidate] = field(default_factory=dict)
+    anchors: set[Model] = field(default_factory=set)
+    _scores: dict[Model, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tests = [test for _, test in self.sample.splits]
+        rows = np.concatenate(tests)
+        self._positive = self.sample.y[rows] > 0
+        self._weight = None if self.sample.weight is None else self.sample.weight[rows]
+        folds = np.concatenate([np.full(len(test), k) for k, test in enumerate(tests)])
+        self._block = folds if len(tests) >= 3 else np.arange(len(rows)) % BLOCKS
+        self._infeasible: InfeasibleError | None = None
+
+    # -- asking for models --------------------------------------------------------------------------------------
+    def add(self, loss: str, costs: Iterable[Pair], Cs: Iterable[float], anchors: Iterable[Model] = ()) -> None:
+        """Fit and score every pair of costs with every C that is not known yet."""
+        self.anchors.update(anchors)
+        wanted, grid = sorted(set(costs)), sorted(set(Cs))
+        models = [Model(loss, *pair, C) for pair in wanted for C in grid]
+        if all(model in self.candidates for model in models):
+            return
+        columns = self._pooled_scores(loss, wanted, grid)
+        for k, model in enumerate(models):
+            self._record(model, np.ascontiguousarray(columns[:, k]))
+        self._forget()
+
+    def _pooled_scores(self, loss: str, costs: list[Pair], Cs: list[float]) -> Array:
+        sample, effort = self.sample, self.effort
+        parts = []
+        for train, test in sample.splits:
+            weight = None if sample.weight is None else sample.weight[train]
+            found = cost_sensitive.solve_grid(
+                sample.X[train], sample.y[train], costs, Cs, effort.tol, loss=loss, solver=effort.solver,
+                sample_weight=weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=1000,
+            )  # fmt: skip
+            W = np.column_stack([one.w for one in found])
+            center, scale = scale_of(sample.X[train] @ W, weight)
+            parts.append((sample.X[test] @ W - center) / scale)
+        return np.concatenate(parts)
+
+    def _record(self, model: Model, scores: Array) -> None:
+        try:
+            point = frontier.best_point(self.frontier(scores), self.goal.measure, self.goal.constraints)
+        except InfeasibleError as error:
+            self._infeasible = error
+            return
+        self.candidates[model] = Candidate(model, point)
+        self._scores[model] = scores
+
+    def _forget(self) -> None:
+        best = sorted(self._scores, key=lambda model: self.candidates[model].point.value, reverse=True)
+        for model in best[KEPT:]:
+            if model not in self.anchors:
+                del self._scores[model]
+
+    def frontier(self, scores: Array, keep: NDArray[np.bool_] | None = None) -> Frontier:
+        if keep is None:
+            return frontier.scan(scores, self._positive, self._weight)
+        weight = None if self._weight is None else self._weight[keep]
+        return frontier.scan(scores[keep], self._positive[keep], weight)
+
+    # -- near the best ------------------------------------------------------------------------------------------
+    def refine(self, step: float, C_step: float) -> None:
+        """Models around the best one: its linearised costs, costs and Cs a factor `step` and `C_step` away."""
+        best = self.best()
+        model, prevalence = best.model, self.sample.prevalence
+        ratios = [model.ratio / step, model.ratio, model.ratio * step]
+        costs = [costs_of_ratio(ratio, prevalence) for ratio in ratios if 0 < ratio < np.inf]
+        linear = linearised_costs(self.goal.measure, best.point, prevalence, len(self._positive))
+        costs += [linear] if linear is not None else []
+        self.add(model.loss, costs, sorted({model.C / C_step, model.C, model.C * C_step}))
+
+    # -- choosing -----------------------------------------------------------------------------------------------
+    def best(self) -> Candidate:
+        """The largest value, ties to the most skilful; no guard against luck."""
+        if not self.candidates:
+            raise self._infeasible or InfeasibleError("no model was explored")
+        return max(self.candidates.values(), key=lambda one: (one.point.value, one.skill))
+
+    def choose(self) -> Candidate:
+        best = self.best()
+        known = [self.candidates[model] for model in self.anchors if model in self.candidates]
+        anchor = max(known, key=lambda one: (one.point.value, one.skill), default=None)
+        if anchor is not None and anchor is not best and not self._beyond_luck(best, anchor):
+            best = anchor
+        if self.goal.measure.is_monotone:
+            return best
+        near = best.point.value - 1.0 / len(self._positive)
+        return max((one for one in self.candidates.values() if one.point.value >= near), key=lambda one: one.skill)
+
+    def scores(self, model: Model) -> Array:
+        """The pooled out-of-fold scores, in the order of the splits' test rows."""
+        if model not in self._scores:
+            self._scores[model] = self._pooled_scores(model.loss, [(model.c_pos, model.c_neg)], [model.C])[:, 0]
+        return self._scores[model]
+
+    def _beyond_luck(self, best: Candidate, anchor: Candidate) -> bool:
+        gains = []
+        for block in np.unique(self._block):
+            keep = self._block != block
+            try:
+                values = [
+                    frontier.best_point(
+                        self.frontier(self.scores(one.model), keep), self.goal.measure, self.goal.constraints
+                    ).value
+                    for one in (best, anchor)
+                ]
+            except ValueError:  # infeasible or one class only without this block: no statement
+                continue
+            gains.append(values[0] - values[1])
+        if len(gains) < 2:
+            return best.point.value > anchor.point.value
+        k = len(gains)
+        error = np.sqrt((k - 1) / k * np.sum((np.asarray(gains) - np.mean(gains)) ** 2))
+        return bool(best.point.value - anchor.point.value > error)
+
+
+def scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Mean and standard deviation of a model's scores on its own training rows, a column for each model.
+
+    Thresholds are in these units, so that one threshold fits the models of all folds and the final one, even where
+    strong regularisation leaves each with a scale and an offset of its own. Constant scores have the scale infinity:
+    rounding errors must not be ranked.
+    """
+    center = np.average(scores, axis=0, weights=weight)
+    spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
+    return center, np.where(spread > 1e-10 * np.abs(scores).max(axis=0), spread, np.inf)
+
+
+def costs_of_ratio(ratio: float, prevalence: float) -> Pair:
+    """``c_pos / c_neg = ratio`` with a mean cost of 1 over the rows, so that C keeps its meaning.
+
+    >>> costs_of_ratio(1.0, 0.1)
+    (1.0, 1.0)
+    """
+    c_neg = 1.0 / (prevalence * float(ratio) + 1.0 - prevalence)
+    return float(ratio) * c_neg, c_neg
+
+
+def linearised_costs(measure: Measure, point: Choice, prevalence: float, n_rows: int) -> Pair | None:
+    """The costs whose best classifier improves the measure to first order; None where a rate is not wanted.
+
+    A false negative lowers TPR by ``1/(n p)``, a false positive TNR by ``1/(n (1 - p))``.
+
+    >>> from steelyard.measures import BalancedAccuracy
+    >>> linearised_costs(BalancedAccuracy(), Choice(0, 0.0, 0.8, 0.8, 0.8), 0.2, 100)
+    (2.5, 0.625)
+    """
+    gradient = measure.gradient(point.tpr, point.tnr, prevalence, sample_size=n_rows)
+    c_pos, c_neg = float(gradient.tpr) / prevalence, float(gradient.tnr) / (1.0 - prevalence)
+    if not (np.isfinite(c_pos) and np.isfinite(c_neg) and c_pos > 0.0 and c_neg > 0.0):
+        return None
+    balanced = (1.0 - prevalence) / prevalence
+    ratio = min(max(c_pos / c_neg, min(1.0, balanced) / STEEPEST), max(1.0, balanced) * STEEPEST)
+    return costs_of_ratio(ratio, prevalence)

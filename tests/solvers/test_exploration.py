@@ -1,0 +1,89 @@
+"""Exploring models: pooled scores are out of fold, the guard against luck works, costs are those of the linearisation."""
+
+import numpy as np
+import pytest
+
+import steelyard.measures as m
+from steelyard.solvers import cost_sensitive
+from steelyard.solvers.exploration import Exploration, Goal, Model, Sample, costs_of_ratio, linearised_costs
+from steelyard.solvers.frontier import Choice, InfeasibleError
+
+
+def sample(n=600, seed=0, noise=1.0, folds=4):
+    rng = np.random.default_rng(seed)
+    X = np.c_[rng.normal(size=(n, 3)), np.ones(n)]
+    y = np.where(X[:, 0] + noise * rng.normal(size=n) > 1.0, 1.0, -1.0)
+    blocks = np.arange(n) % folds
+    splits = [(np.flatnonzero(blocks != k), np.flatnonzero(blocks == k)) for k in range(folds)]
+    return Sample(X, y, None, splits)
+
+
+def test_scores_are_out_of_fold():
+    rows = sample()
+    exploration = Exploration(rows, Goal(m.FBeta(1)))
+    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    scores = exploration.scores(Model("hinge", 1.0, 1.0, 1.0))
+    train, test = rows.splits[0]
+    w = cost_sensitive.solve(rows.X[train], rows.y[train], tol=1e-2).w
+    own = rows.X[train] @ w
+    np.testing.assert_allclose(scores[: len(test)], (rows.X[test] @ w - own.mean()) / own.std())
+
+
+def test_constant_scores_are_not_ranked():
+    rows = sample()
+    flat = Sample(np.full((600, 1), 3.0), rows.y, None, rows.splits)
+    exploration = Exploration(flat, Goal(m.BalancedAccuracy()))
+    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    assert len(exploration.frontier(exploration.scores(Model("hinge", 1.0, 1.0, 1.0)))) == 2
+
+
+def test_luck_does_not_unseat_an_anchor():
+    # Labels that nothing predicts: whatever wins, wins by luck, and the plain model should stay in nearly all runs.
+    stayed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = sample(300, seed)
+        rows = Sample(rows.X, np.where(rng.random(300) < 0.3, 1.0, -1.0), None, rows.splits)
+        exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
+        anchor = Model("logistic", 1.0, 1.0, 1.0)
+        exploration.add("logistic", [(1.0, 1.0)], [1.0], [anchor])
+        exploration.add("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 0.1, 1.0])
+        stayed += exploration.choose().model == anchor
+    assert stayed >= 8  # the largest value alone would keep it in about one run of ten
+
+
+def test_a_clear_gain_unseats_the_anchor():
+    rows = sample(2000, noise=0.3)
+    rows.X[:, 0] *= 0.01  # so little regularisation is needed, and the anchor has too much
+    rows.X[:, 1:] *= 10.0
+    bad = Model("hinge", 1.0, 1.0, 1e-6)
+    exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
+    exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
+    exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])
+    assert exploration.choose().model != bad
+
+
+def test_infeasible_everywhere_is_an_error():
+    exploration = Exploration(sample(noise=3.0), Goal(m.Recall(), [m.Precision() >= 0.999, m.tpr >= 0.9]))
+    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    with pytest.raises(InfeasibleError, match="no threshold meets"):
+        exploration.choose()
+
+
+@pytest.mark.parametrize("t", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_linearised_costs_of_f_beta_are_those_of_the_level(t, beta):
+    # 003: at level t a false negative costs 1 + b^2 - t and a false positive t.
+    p, tpr = 0.2, 0.7
+    called = (1 + beta**2) * p * tpr / t - beta**2 * p  # so that F = t at this tpr
+    tnr = 1.0 - (called - p * tpr) / (1 - p)
+    if not 0.0 <= tnr <= 1.0:
+        pytest.skip("no such point")
+    c_pos, c_neg = linearised_costs(m.FBeta(beta), Choice(0, 0.0, tpr, tnr, t), p, 1000)
+    assert c_pos / c_neg == pytest.approx((1 + beta**2 - t) / t)
+
+
+def test_costs_keep_the_mean_cost():
+    for ratio in (0.1, 1.0, 30.0):
+        c_pos, c_neg = costs_of_ratio(ratio, 0.1)
+        assert 0.1 * c_pos + 0.9 * c_neg == pytest.approx(1.0)
