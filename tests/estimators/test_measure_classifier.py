@@ -38,7 +38,9 @@ def test_attributes():
     np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
 
 
-@pytest.mark.parametrize("measure", [m.FBeta(1), m.BalancedAccuracy(), m.QMeasure(), m.BAKLD(), m.CQReward(), m.NegCQB()], ids=repr)
+@pytest.mark.parametrize(
+    "measure", [m.FBeta(1), m.BalancedAccuracy(), m.QMeasure(), m.BAKLD(), m.CQReward(), m.NegCQB()], ids=repr
+)
 def test_not_far_behind_a_tuned_threshold_and_often_ahead(measure):
     gains = []
     for seed in range(3):

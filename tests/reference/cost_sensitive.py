@@ -34,7 +34,13 @@ def optimum(X, y, cost, loss="hinge"):
         m = y * (X @ w)
         return objective(X, y, w, cost, loss), w + X.T @ (cost * y * loss_slope(loss, m))
 
-    found = minimize(both, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 20_000, "ftol": 1e-15, "gtol": 1e-9})
+    found = minimize(
+        both,
+        np.zeros(X.shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 20_000, "ftol": 1e-15, "gtol": 1e-9},
+    )
     return found.fun
 
 

@@ -62,7 +62,9 @@ def test_the_certificate_holds_before_convergence_too(solver, loss):
 def test_agrees_with_liblinear_at_a_tiny_tolerance(solver):
     X, y = make(2000, 8, seed=5)
     for (p, n), C in zip(COSTS, CS, strict=True):
-        theirs = LinearSVC(loss="hinge", C=C, class_weight={1: p, -1: n}, fit_intercept=False, tol=1e-10, max_iter=200_000)
+        theirs = LinearSVC(
+            loss="hinge", C=C, class_weight={1: p, -1: n}, fit_intercept=False, tol=1e-10, max_iter=200_000
+        )
         best = objective(X, y, theirs.fit(X, y).coef_[0], row_costs(y, p, n, C))
         r = solve(X, y, p, n, C, 1e-4, "hinge", solver)
         assert r.gap <= 1e-4
@@ -96,7 +98,13 @@ def test_dense_sparse_and_single_precision_agree(solver, loss):
     X, y = make(300, 6, seed=9)
     X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0
     dense = solve(X, y, tol=1e-5, loss=loss, solver=solver)
-    for other in (sp.csr_matrix(X), sp.csr_array(X), X.astype(np.float32), sp.csr_matrix(X.astype(np.float32)), np.asfortranarray(X)):
+    for other in (
+        sp.csr_matrix(X),
+        sp.csr_array(X),
+        X.astype(np.float32),
+        sp.csr_matrix(X.astype(np.float32)),
+        np.asfortranarray(X),
+    ):
         r = solve(other, y, tol=1e-5, loss=loss, solver=solver)
         assert r.objective == pytest.approx(dense.objective, rel=1e-4)
 

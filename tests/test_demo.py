@@ -1,0 +1,49 @@
+"""The demo: a table with every goal and contender, and a picture that is well-formed SVG."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from steelyard import cli, demo
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return list(demo.run(splits=1))
+
+
+def test_table_has_a_row_a_goal_and_a_column_a_contender(outcomes):
+    head, _, *rows = demo.table(outcomes).splitlines()
+    assert all(name in head for name in demo.CONTENDERS)
+    assert [row.startswith(goal.name) for row, goal in zip(rows, demo.GOALS, strict=True)] == [True] * len(demo.GOALS)
+
+
+def test_one_fit_serves_all_goals_as_one_fit_each_would(outcomes):
+    """The demo reuses out-of-fold scores; the result is that of a ThresholdClassifier of its own."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    X, digit = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0
+    )
+    goal = demo.GOALS[2]
+    own = demo.ThresholdClassifier(demo.logistic(), goal.measure).fit(X_train, y_train)
+    shown = next(o for o in outcomes if o.goal is goal and o.contender == "its threshold tuned")
+    assert goal.measure.score(y_test, own.predict(X_test)) == pytest.approx(shown.value)
+
+
+def test_picture_is_svg_with_all_points(outcomes):
+    root = ET.fromstring(demo.picture(outcomes))
+    assert root.tag.endswith("svg")
+    places = {(o.contender, o.tpr, o.tnr) for o in outcomes}
+    circles = [e for e in root.iter() if e.tag.endswith("circle")]
+    assert len(circles) == len(places) + len(demo.CONTENDERS)  # and one each in the legend
+
+
+def test_command_line(monkeypatch, capsys, tmp_path, outcomes):
+    monkeypatch.setattr(demo, "run", lambda: iter(outcomes))
+    assert cli.main(["demo", "--svg", str(tmp_path / "a.svg")]) == 0
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert cli.main(["demo", "--svg", str(tmp_path / "no" / "such" / "a.svg")]) == 1
+    assert "could not be written" in capsys.readouterr().out
