@@ -5,6 +5,7 @@
 //   solve_cost_grid   cost_grid.hpp    linear models for every cost pair and every C, certified  (bind_batch.cpp)
 //   solve_master      master.hpp       the bundle's small quadratic problem, for its tests       (bind_batch.cpp)
 //   line_search       line_search.hpp  the best step along a ray, for its tests                  (bind_batch.cpp)
+//   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.hpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
@@ -18,6 +19,7 @@
 
 #include "arrays.hpp"
 #include "bind_batch.hpp"
+#include "bind_stream.hpp"
 #include "frontier.hpp"
 #include "tape.hpp"
 
@@ -75,4 +77,5 @@ NB_MODULE(_core, m) {
     m.def("scan_frontier", &scan, nb::arg("scores"), nb::arg("positive"), nb::arg("weight") = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
     bind_batch(m);
+    bind_stream(m);
 }

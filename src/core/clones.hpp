@@ -15,6 +15,8 @@
 
 #if defined(__GNUC__)
 #define STEELYARD_INLINE inline __attribute__((always_inline))
+#define STEELYARD_INLINE_LAMBDA __attribute__((always_inline))
 #else
 #define STEELYARD_INLINE inline
+#define STEELYARD_INLINE_LAMBDA
 #endif

@@ -1,0 +1,165 @@
+// A uniform sample of the rows of each class, from a stream of unknown length, kept with their values.
+//
+// The threshold that goes with a model is found on it exactly, at any time, without another pass. Row number k of a
+// class takes a free place while there is one, and afterwards replaces a random one with probability capacity / k.
+// Draws depend on (seed, class, k) only. Rows are copied when a chunk has been learned, so only survivors cost
+// anything.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "random.hpp"
+#include "rows.hpp"
+
+namespace steelyard {
+
+class Reservoir {
+public:
+    static constexpr Index nowhere = -1;
+
+    Reservoir() = default;
+    explicit Reservoir(Index capacity) : capacity_(capacity) {}
+
+    // The place that the next row of this class takes, or nowhere (Algorithm R of Vitter 1985).
+    STEELYARD_INLINE Index offer(int side, std::uint64_t seed) {
+        const std::int64_t k = ++counters.accepted[side];
+        if (k <= capacity_) return static_cast<Index>(k) - 1;
+        const double place =
+            uniform(seed + static_cast<std::uint64_t>(side), static_cast<std::uint64_t>(k)) * static_cast<double>(k);
+        return place < static_cast<double>(capacity_) ? static_cast<Index>(place) : nowhere;
+    }
+
+    // Notes that row i of the present chunk takes a place; `keep` copies the rows that are still noted at its end.
+    void note(int side, Index place, Index row) {
+        auto& pending = pending_[side];
+        if (static_cast<Index>(pending.size()) <= place) pending.resize(static_cast<std::size_t>(place) + 1, nowhere);
+        pending[static_cast<std::size_t>(place)] = row;
+    }
+    const std::vector<Index>& pending(int side) const { return pending_[side]; }
+    void forget_pending() { pending_[0].clear(), pending_[1].clear(); }
+
+    template <class Matrix>
+    void keep(const Matrix& rows, const double* weight) {
+        for (int side = 0; side < 2; ++side) {
+            make_room(kept[side], rows, pending_[side].size());
+            for (std::size_t place = 0; place < pending_[side].size(); ++place)
+                if (pending_[side][place] != nowhere) {
+                    const Index ahead = pending_[side][std::min(place + 8, pending_[side].size() - 1)];
+                    if (ahead != nowhere) rows.prefetch(ahead);
+                    const Index i = pending_[side][place];
+                    store(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
+                }
+        }
+        forget_pending();
+        for (int side = 0; side < 2; ++side) kept[side].compact();
+    }
+
+    // Rows of one class: values and columns one after another; a dense row has no columns.
+    struct Rows {
+        std::vector<double> values, weight;
+        std::vector<std::int32_t> columns;
+        std::vector<std::int64_t> start, column_start, size;
+
+        // Drops what replaced rows have left behind once it is more than half.
+        void compact() {
+            std::int64_t live = 0;
+            for (std::int64_t n : size) live += n;
+            if (2 * live >= static_cast<std::int64_t>(values.size())) return;
+            Rows fresh;
+            for (std::size_t k = 0; k < size.size(); ++k) {
+                fresh.add(values.data() + start[k], column_start[k] < 0 ? nullptr : columns.data() + column_start[k],
+                          size[k], weight[k]);
+            }
+            *this = std::move(fresh);
+        }
+        void add(const double* x, const std::int32_t* where, std::int64_t n, double w) {
+            start.push_back(static_cast<std::int64_t>(values.size()));
+            column_start.push_back(where == nullptr ? -1 : static_cast<std::int64_t>(columns.size()));
+            size.push_back(n);
+            weight.push_back(w);
+            values.insert(values.end(), x, x + n);
+            if (where != nullptr) columns.insert(columns.end(), where, where + n);
+        }
+        std::vector<double> scores(const std::vector<double>& w) const {
+            std::vector<double> out(size.size());
+            for (std::size_t k = 0; k < size.size(); ++k)
+                out[k] = column_start[k] < 0
+                             ? DenseRow<double>{values.data() + start[k], size[k]}.dot(w.data())
+                             : SparseRow<double, std::int32_t>{values.data() + start[k],
+                                                               columns.data() + column_start[k], size[k]}
+                                   .dot(w.data());
+            return out;
+        }
+    };
+
+    struct Counters {
+        std::int64_t offered[2] = {0, 0}, accepted[2] = {0, 0};
+    };
+    Counters counters;
+    Rows kept[2];
+
+private:
+    Index capacity_ = 0;
+    std::vector<Index> pending_[2];
+
+    // One allocation for many rows.
+    template <class Matrix>
+    static void make_room(Rows& into, const Matrix& rows, std::size_t n) {
+        if (rows.n_rows == 0) return;
+        const std::size_t more = n * static_cast<std::size_t>(rows.n_entries() / rows.n_rows);
+        if (into.values.empty()) into.values.reserve(more);
+        if (into.columns.empty() && !decltype(rows.row(0))::is_dense) into.columns.reserve(more);
+    }
+
+    static void reserve(Rows& into, std::size_t place) {
+        while (into.size.size() <= place) {
+            into.start.push_back(0), into.column_start.push_back(-1), into.size.push_back(0),
+                into.weight.push_back(0.0);
+        }
+    }
+
+    // A dense row in which most entries are zero is kept as a sparse one.
+    template <class T>
+    void store(int side, std::size_t place, const DenseRow<T>& row, double weight) {
+        const auto zeros = std::count(row.values, row.values + row.size, T(0));
+        if (2 * zeros > row.size) return store_non_zeros(side, place, row, weight);
+        Rows& into = kept[side];
+        reserve(into, place);
+        if (into.size[place] != row.size || into.column_start[place] >= 0) {
+            into.start[place] = static_cast<std::int64_t>(into.values.size());
+            into.values.resize(into.values.size() + static_cast<std::size_t>(row.size));
+        }
+        into.column_start[place] = -1, into.size[place] = row.size, into.weight[place] = weight;
+        std::copy(row.values, row.values + row.size, into.values.begin() + into.start[place]);
+    }
+
+    template <class T, class I>
+    void store(int side, std::size_t place, const SparseRow<T, I>& row, double weight) {
+        Rows& into = kept[side];
+        reserve(into, place);
+        into.start[place] = static_cast<std::int64_t>(into.values.size());
+        into.column_start[place] = static_cast<std::int64_t>(into.columns.size());
+        into.size[place] = row.size, into.weight[place] = weight;
+        into.values.insert(into.values.end(), row.values, row.values + row.size);
+        into.columns.insert(into.columns.end(), row.columns, row.columns + row.size);
+    }
+
+    template <class Row>
+    void store_non_zeros(int side, std::size_t place, const Row& row, double weight) {
+        Rows& into = kept[side];
+        reserve(into, place);
+        into.start[place] = static_cast<std::int64_t>(into.values.size());
+        into.column_start[place] = static_cast<std::int64_t>(into.columns.size());
+        row.each([&](Index j, double x) {
+            if (x == 0.0) return;
+            into.values.push_back(x);
+            into.columns.push_back(static_cast<std::int32_t>(j));
+        });
+        into.size[place] = static_cast<std::int64_t>(into.values.size()) - into.start[place],
+        into.weight[place] = weight;
+    }
+};
+
+}  // namespace steelyard

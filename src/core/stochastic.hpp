@@ -1,0 +1,239 @@
+// Learning on a stream: NEMSIS, SCAN, SPADE and the stochastic Neyman-Pearson learner in one loop over rows.
+//
+// For a row x of class y with margin z = y (w.x + b) and reward r, each of them takes the step
+//     w <- project(w + eta_t g x),    g = y * weight(y) * r'(z),
+// and they differ in where the weights of the two classes come from (`duals.hpp`). Papers 001 (Algorithms 1 and 3) and
+// 002 (Algorithm 4). Rows are learned in order or shuffled, one at a time; every random draw and every refresh goes
+// by the number of rows seen, so that the cut of a stream into chunks does not matter.
+//
+// A row that is not finite makes its score not finite, since 0 * NaN and 0 * inf are NaN: the check costs one
+// comparison a row, and a chunk with such a row leaves the state as it was.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "clones.hpp"
+#include "reservoir.hpp"
+#include "rows.hpp"
+#include "shuffle.hpp"
+#include "stream_state.hpp"
+
+namespace steelyard {
+
+class Learner {
+public:
+    LearnerSettings is;
+    State now;
+    Reservoir reservoir;
+
+    // `duals` brings the tapes of the measure and of the constraint.
+    Learner(const LearnerSettings& settings, Index n_cols, Duals duals)
+        : is(settings), now(settings, n_cols), reservoir(settings.capacity) {
+        duals.is = settings.duals;
+        now.duals = std::move(duals);
+        now.duals.start();
+    }
+
+    Index n_cols() const { return static_cast<Index>(now.weights.v.size()); }
+
+    // Returns -1 when all rows were learned, or the first one that is not finite or has a column outside the matrix:
+    // then the state is as it was before the call.
+    // `held` marks the rows that only the reservoir may see: written in the first pass, read in later ones.
+    template <class Matrix>
+    Index learn(const Matrix& rows, const Labels& labels, const Pass& pass, std::vector<std::uint8_t>& held) {
+        std::optional<State> before;
+        const Reservoir::Counters counters = reservoir.counters;
+        if (pass.first && !pass.disposable) {
+            if (rows.n_entries() <= 4 * n_cols()) {
+                for (Index i = 0; i < rows.n_rows; ++i)
+                    if (!rows.row(i).inside(rows.n_cols) || !is_finite(rows.row(i))) return i;
+            } else {
+                before = now;
+            }
+        }
+        const Index bad = pass_over(rows, labels, pass, held);
+        if (bad >= 0) {
+            if (before) now = std::move(*before);
+            reservoir.counters = counters;
+            reservoir.forget_pending();
+            return bad;
+        }
+        if (pass.first) keep(rows, labels, held);
+        return -1;
+    }
+
+private:
+    template <class Matrix>
+    STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
+                                     const std::vector<std::uint8_t>& held);
+
+    // Whether only the reservoir may see this row.
+    STEELYARD_INLINE bool goes_to_reservoir(int side, Index i) {
+        const double share = is.held_out[side];
+        const auto number = static_cast<std::uint64_t>(++reservoir.counters.offered[side]);
+        if (share > 0.0 &&
+            static_cast<double>(draw(is.seed + 2 + static_cast<std::uint64_t>(side), number)) >= share * 0x1p64)
+            return false;
+        const Index place = reservoir.offer(side, is.seed);
+        if (place == Reservoir::nowhere) return false;
+        reservoir.note(side, place, i);
+        return share > 0.0;
+    }
+
+    template <class Matrix>
+    void keep(const Matrix& rows, const Labels& labels, std::vector<std::uint8_t>& held) {
+        if (is.held_out[0] > 0.0 || is.held_out[1] > 0.0) {
+            held.assign(static_cast<std::size_t>(rows.n_rows), 0);
+            for (int side = 0; side < 2; ++side)
+                if (is.held_out[side] > 0.0)
+                    for (Index i : reservoir.pending(side))
+                        if (i != Reservoir::nowhere) held[static_cast<std::size_t>(i)] = 1;
+        }
+        reservoir.keep(rows, labels.weight);
+    }
+
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight);
+    template <class Row>
+    STEELYARD_INLINE void step(const Row& row, double g);
+    template <class Row>
+    void look_at_scale(const Row& row);
+
+    double step_size() const;
+    void tick();
+    void finish_epoch();
+};
+
+inline double Learner::step_size() const {
+    switch (is.steps) {
+        case Steps::adaptive: return now.eta;
+        case Steps::root: return now.eta / std::sqrt(now.clock);
+        default: return now.eta / (1.0 + is.alpha * (now.clock - 1.0));
+    }
+}
+
+template <class Row>
+void Learner::look_at_scale(const Row& row) {
+    now.warmup.look(row);
+    if (is.eta0 > 0.0)
+        now.eta = is.eta0;
+    else
+        now.eta = is.steps == Steps::adaptive ? 0.3 / now.warmup.root_mean_square()
+                                              : 1.0 / now.warmup.root_mean_square_norm();
+}
+
+template <class Row>
+STEELYARD_INLINE void Learner::step(const Row& row, double g) {
+    Weights& weights = now.weights;
+    const double touched = is.radius > 0.0 ? weights.square_norm_on(row) : 0.0;
+    if (is.steps == Steps::adaptive) {
+        weights.adaptive_step(row, g, now.eta);
+        if (is.intercept) weights.adaptive_intercept(g, 0.3);
+    } else {
+        const double length = g * step_size();
+        weights.plain_step(row, length);
+        if (is.intercept) weights.move_intercept(length);
+    }
+    if (is.radius > 0.0) {
+        weights.at.square_norm += weights.square_norm_on(row) - touched;
+        weights.project(is.radius);
+    }
+}
+
+template <class Row>
+STEELYARD_INLINE void Learner::one(const Row& row, double score, int side, double weight) {
+    const double y = side ? 1.0 : -1.0, z = y * score;
+    now.t += 1.0;
+    now.clock += 1.0;
+    if (now.warmup.rows < Warmup::rows_needed) look_at_scale(row);
+    now.duals.observe(side, weight, z, is.reward, is.width);
+    if (!now.estimating) {
+        if (is.alpha > 0.0) {
+            const double length = is.steps == Steps::adaptive ? now.eta / std::sqrt(now.clock) : step_size();
+            now.weights.shrink(std::max(1.0 - length * is.alpha, 1e-6));
+        }
+        const double slope = reward_slope(is.reward, z, is.width);
+        if (slope > 0.0) step(row, y * weight * now.duals.weight(side) * slope);
+        now.weights.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
+    }
+    if (--now.until == 0) tick();
+}
+
+inline void Learner::tick() {
+    now.until = is.refresh;
+    now.duals.refresh();
+    if (is.radius > 0.0 && static_cast<std::int64_t>(now.t) % 1024 < is.refresh)
+        now.weights.at.square_norm = now.weights.exact_square_norm();
+    if (is.epoch > 0.0) {
+        now.epoch_left -= static_cast<double>(is.refresh);
+        if (now.epoch_left <= 0.0) finish_epoch();
+    }
+    if (now.t < now.history.next) return;
+    const Duals& d = now.duals;
+    const double share[2] = {is.duals.forget ? d.tally.seen[0] : 1.0, is.duals.forget ? d.tally.seen[1] : 1.0};
+    now.history.add({now.t, d.tally.seen[0], d.tally.seen[1], d.tally.credit[0] * share[0], d.tally.credit[1] * share[1],
+                     d.pull.neg, d.pull.pos, d.multiplier.lam, d.level});
+}
+
+// Paper 001, Algorithm 3: learn for s_e rows, take the average as the model w_e, estimate its level on s_e' = s_e rows.
+inline void Learner::finish_epoch() {
+    if (now.estimating) {
+        now.duals.take_level();
+        now.epoch_length *= is.epoch_growth;
+    } else {
+        now.settled = now.weights.averaged();
+        now.settled_b = now.weights.averaged_intercept();
+        now.weights.restart(now.settled, now.settled_b);
+    }
+    now.duals.restart();
+    now.estimating = !now.estimating;
+    now.clock = 0.0;
+    now.epoch_left = now.epoch_length;
+}
+
+template <class Matrix>
+STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
+                                          const std::vector<std::uint8_t>& held) {
+    Index bad = -1;
+    const bool offers = pass.first && is.capacity > 0;
+    const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
+        if (pass.shuffle) rows.prefetch(later);
+        const auto row = rows.row(i);
+        if (pass.first && !row.inside(rows.n_cols)) {
+            bad = i;
+            return false;
+        }
+        double score = now.weights.score(row);
+        if (!(std::fabs(score) <= std::numeric_limits<double>::max())) {
+            if (!is_finite(row)) {
+                bad = i;
+                return false;
+            }
+            score = std::isnan(score) ? 0.0 : std::copysign(1e300, score);  // finite, but too large for a sum
+        }
+        const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
+        if (weight == 0.0) return true;
+        const int side = labels.y[i] > 0;
+        if (offers ? goes_to_reservoir(side, i) : !held.empty() && held[static_cast<std::size_t>(i)]) {
+            if (offers) now.duals.tally.rows[side] += weight;
+            return true;
+        }
+        one(row, score, side, weight);
+        return true;
+    };
+    if (pass.shuffle) {
+        BlockedShuffle(rows.n_rows, draw(is.seed, 16 + pass.number)).each(learn_row);
+    } else {
+        for (Index i = 0; i < rows.n_rows; ++i)
+            if (!learn_row(i, i)) break;
+    }
+    return bad;
+}
+
+}  // namespace steelyard
