@@ -14,21 +14,31 @@ __version__ = "0.1.0.dev0"
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
     "MeasureClassifier": "estimators.measure_classifier",
+    "OnlineClassifier": "estimators.online",
     "ThresholdClassifier": "estimators.threshold",
     "FrontierDisplay": "plots",
 }
-__all__ = ["FrontierDisplay", "MeasureClassifier", "ThresholdClassifier", "__version__", "measures"]
+__all__ = [
+    "FrontierDisplay",
+    "MeasureClassifier",
+    "OnlineClassifier",
+    "ThresholdClassifier",
+    "__version__",
+    "measures",
+    "streams",
+]
 
 if TYPE_CHECKING:
-    from . import measures
+    from . import measures, streams
     from .estimators.measure_classifier import MeasureClassifier
+    from .estimators.online import OnlineClassifier
     from .estimators.threshold import ThresholdClassifier
     from .plots import FrontierDisplay
 
 
 def __getattr__(name: str) -> Any:
-    if name == "measures":
-        return import_module(".measures", __name__)
+    if name in ("measures", "streams"):
+        return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,11 +13,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import steelyard as sy
 import steelyard.measures as m
 
-WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": "the data is split by row: a row of weight 2 is not two rows",
-    "check_sample_weight_equivalence_on_sparse_data": "the data is split by row: a row of weight 2 is not two rows",
-}
-SPLITS_THE_DATA = WEIGHTS if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7) else {}
+
+def weights(reason):
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+NEW = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 7)
+SPLITS_THE_DATA = {} if NEW else weights("the data is split by row: a row of weight 2 is not two rows")
+PASSES_ONCE = weights("a stream takes rows one at a time: a row of weight 2 is not two rows")
 
 ESTIMATORS = [
     (sy.ThresholdClassifier(LogisticRegression()), SPLITS_THE_DATA),
@@ -25,6 +28,9 @@ ESTIMATORS = [
     (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), SPLITS_THE_DATA),
     (sy.MeasureClassifier(), SPLITS_THE_DATA),
     (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), SPLITS_THE_DATA),
+    (sy.OnlineClassifier(), PASSES_ONCE),
+    (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
+    (sy.OnlineClassifier(m.Recall(), subject_to=m.fpr <= 0.1), PASSES_ONCE),
 ]
 
 

@@ -1,0 +1,150 @@
+"""The compiled stream loop against the papers' algorithms in plain Python, step by step."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+import steelyard.measures as m
+from reference import streams as reference
+from steelyard.solvers.nesting import stages
+from steelyard.solvers.stream_problem import NeymanPearson, Scan
+
+
+def rows(n=160, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.6, 1, -1)
+    y[:2] = [-1, 1]
+    return X, y
+
+
+def walk(model, X, y):
+    """The model after every row."""
+    path = []
+    for x, label in zip(X, y, strict=True):
+        model.partial_fit(x[None, :], [label], classes=[-1, 1])
+        path.append(model.coef_.ravel().copy())
+    return np.array(path)
+
+
+def reference_walk(algorithm, X, y, what="w"):
+    path = []
+    for x, label in zip(X, y, strict=True):
+        algorithm.step(x, label)
+        path.append(np.array(algorithm.mean() if what == "mean" else getattr(algorithm, what)))
+    return np.array(path)
+
+
+def letter(measure, **options):
+    defaults = {"guard": False, "refresh": 1, "eta0": 0.5, "fit_intercept": False, "average": False, "random_state": 0}
+    return sy.OnlineClassifier(measure, **{**defaults, **options})
+
+
+NESTED = {
+    "NegKLD": (m.NegKLD(), reference.first, reference.neg_kld, reference.neg_kld, ((-99, 99), (-99, 99))),
+    "GMean": (m.GMean(), reference.first, reference.g_mean, reference.g_mean, ((0, 1), (0, 1))),
+    "BAKLD": (
+        m.BAKLD(0.3),
+        reference.weighted_sum(0.3),
+        reference.balanced_accuracy,
+        reference.neg_kld,
+        ((0, 1), (-99, 99)),
+    ),
+    "QMeasure": (m.QMeasure(2), reference.harmonic(2), reference.balanced_accuracy, reference.nss, ((0, 1), (0, 1))),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("dual_rates", ["counts", "surrogate"])
+@pytest.mark.parametrize("reward", ["hinge", "logistic"])
+def test_nemsis_is_algorithm_1(name, dual_rates, reward):
+    measure, psi, zeta1, zeta2, ranges = NESTED[name]
+    X, y = rows()
+    ours = walk(letter(measure, dual_rates=dual_rates, reward=reward), X, y)
+    algorithm = reference.Nemsis(4, psi, zeta1, zeta2, 0.5, kind=reward, counts=dual_rates == "counts", ranges=ranges)
+    np.testing.assert_allclose(ours, reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
+    assert np.abs(ours[-1]).max() > 1e-3
+
+
+def test_the_nested_means_matter():
+    # Were q the value at the mean rates, and not the mean of linearised values, the duals of a nested measure would
+    # differ.
+    _, psi, zeta1, zeta2, ranges = NESTED["QMeasure"]
+    X, y = rows()
+    algorithm = reference.Nemsis(4, psi, zeta1, zeta2, 0.5, ranges=ranges)
+    path = reference_walk(algorithm, X, y)
+    flat = reference.Nemsis(4, psi, zeta1, zeta2, 0.5, ranges=ranges)
+    flat.update_duals = lambda: _forget_means(flat)
+    assert np.abs(reference_walk(flat, X, y) - path).max() > 1e-3
+
+
+def _forget_means(algorithm):
+    algorithm.duals = None
+    reference.Nemsis.update_duals(algorithm)
+
+
+def test_average_and_radius():
+    measure, psi, zeta1, zeta2, ranges = NESTED["GMean"]
+    X, y = rows()
+    ours = walk(letter(measure, average=True, radius=0.7, dual_rates="surrogate"), X, y)
+    algorithm = reference.Nemsis(4, psi, zeta1, zeta2, 0.5, radius=0.7, ranges=ranges)
+    np.testing.assert_allclose(ours, reference_walk(algorithm, X, y, "mean"), rtol=1e-8, atol=1e-10)
+    assert np.linalg.norm(algorithm.w) <= 0.7 + 1e-12
+
+
+@pytest.mark.parametrize("dual_rates", ["counts", "surrogate"])
+def test_scan_is_algorithm_3(dual_rates):
+    X, y = rows(300)
+    model = letter(m.CQReward(), dual_rates=dual_rates, solver=Scan(epoch=20, growth=2.0))
+    for x, label in zip(X, y, strict=True):
+        model.partial_fit(x[None, :], [label], classes=[-1, 1])
+
+    def denominator(P, N, p, e):
+        value, slopes = reference.nss(P, N, p, e)
+        return 2 - value, (-slopes[0], -slopes[1])
+
+    algorithm = reference.Scan(4, reference.balanced_accuracy, denominator, 0.5, 20, counts=dual_rates == "counts")
+    for x, label in zip(X, y, strict=True):
+        algorithm.step(x, label)
+    np.testing.assert_allclose(model.coef_.ravel(), algorithm.model, rtol=1e-8, atol=1e-10)
+    assert 0.3 < algorithm.level < 1.0
+    assert model._stream._learner.level == pytest.approx(algorithm.level, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "ramp", "arctan", "erf"])
+@pytest.mark.parametrize("balanced", [False, True])
+def test_neyman_pearson_is_algorithm_4(kind, balanced):
+    X, y = rows()
+    model = letter(
+        m.Recall(),
+        subject_to=m.fpr <= 0.1,
+        reward=kind,
+        eta0=0.3,
+        alpha=0.01,
+        solver=NeymanPearson(gain=0.05, balanced=balanced),
+    )
+    algorithm = reference.NeymanPearson(4, 0.1, kind=kind, gamma0=0.3, lam_c=0.01, nu=0.05, balanced=balanced)
+    np.testing.assert_allclose(walk(model, X, y), reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
+    assert model._stream._learner.multiplier == pytest.approx(algorithm.lam, rel=1e-9)
+
+
+def test_q_value_form():
+    X, y = rows()
+    model = letter(
+        m.Recall(), subject_to=m.fpr <= 0.1 * m.tpr, reward="sigmoid", eta0=0.3, solver=NeymanPearson(gain=0.05)
+    )
+    algorithm = reference.NeymanPearson(4, q=0.1, gamma0=0.3, nu=0.05)
+    np.testing.assert_allclose(walk(model, X, y), reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
+
+
+def test_spade_forgets_where_nemsis_averages():
+    X, y = rows(400)
+    paths = [walk(letter(m.GMean(), solver=solver), X, y)[-1] for solver in ("nemsis", "spade")]
+    assert np.abs(paths[0] - paths[1]).max() > 1e-6
+
+
+def test_stages_of_named_measures():
+    count = {type(one).__name__: len(stages(one)) for one in (m.NegKLD(), m.BAKLD(), m.GMean(), m.QMeasure())}
+    assert count == {"NegKLD": 1, "BAKLD": 1, "GMean": 1, "QMeasure": 3}
+    deep = m.harmonic_mean(m.QMeasure(), m.GMean())
+    assert len(stages(deep)) == 5
