@@ -19,9 +19,9 @@ STEELYARD_INLINE std::uint64_t mix(std::uint64_t z) {
 
 STEELYARD_INLINE std::uint64_t draw(std::uint64_t seed, std::uint64_t counter) { return mix(mix(seed) + counter); }
 
-// Uniform in (0, 1).
-STEELYARD_INLINE double uniform(std::uint64_t seed, std::uint64_t counter) {
-    return (static_cast<double>(draw(seed, counter) >> 12) + 0.5) * 0x1p-52;
+// Uniform in (0, 1), from a seed that has been through `mix` once.
+STEELYARD_INLINE double uniform(std::uint64_t mixed, std::uint64_t counter) {
+    return (static_cast<double>(mix(mixed + counter) >> 12) + 0.5) * 0x1p-52;
 }
 
 // Uniform in {0, ..., below - 1}, for below < 2^32: the bias is less than below / 2^32.

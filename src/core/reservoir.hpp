@@ -20,14 +20,13 @@ public:
     static constexpr Index nowhere = -1;
 
     Reservoir() = default;
-    explicit Reservoir(Index capacity) : capacity_(capacity) {}
+    Reservoir(Index capacity, std::uint64_t seed) : capacity_(capacity), mixed_{mix(seed), mix(seed + 1)} {}
 
     // The place that the next row of this class takes, or nowhere (Algorithm R of Vitter 1985).
-    STEELYARD_INLINE Index offer(int side, std::uint64_t seed) {
+    STEELYARD_INLINE Index offer(int side) {
         const std::int64_t k = ++counters.accepted[side];
         if (k <= capacity_) return static_cast<Index>(k) - 1;
-        const double place =
-            uniform(seed + static_cast<std::uint64_t>(side), static_cast<std::uint64_t>(k)) * static_cast<double>(k);
+        const double place = uniform(mixed_[side], static_cast<std::uint64_t>(k)) * static_cast<double>(k);
         return place < static_cast<double>(capacity_) ? static_cast<Index>(place) : nowhere;
     }
 
@@ -102,6 +101,7 @@ public:
 
 private:
     Index capacity_ = 0;
+    std::uint64_t mixed_[2] = {0, 0};
     std::vector<Index> pending_[2];
 
     // One allocation for many rows.

@@ -26,6 +26,8 @@
 
 namespace steelyard {
 
+constexpr double unit_step = 0.6;  // adaptive steps, in units of the inputs' scale
+
 class Learner {
 public:
     LearnerSettings is;
@@ -34,7 +36,7 @@ public:
 
     // `duals` brings the tapes of the measure and of the constraint.
     Learner(const LearnerSettings& settings, Index n_cols, Duals duals)
-        : is(settings), now(settings, n_cols), reservoir(settings.capacity) {
+        : is(settings), now(settings, n_cols), reservoir(settings.capacity, settings.seed) {
         duals.is = settings.duals;
         now.duals = std::move(duals);
         now.duals.start();
@@ -57,6 +59,7 @@ public:
                 before = now;
             }
         }
+        if (pass.first) choose(labels, rows.n_rows, held);
         const Index bad = pass_over(rows, labels, pass, held);
         if (bad >= 0) {
             if (before) now = std::move(*before);
@@ -73,28 +76,33 @@ private:
     STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                      const std::vector<std::uint8_t>& held);
 
-    // Whether only the reservoir may see this row.
-    STEELYARD_INLINE bool goes_to_reservoir(int side, Index i) {
-        const double share = is.held_out[side];
-        const auto number = static_cast<std::uint64_t>(++reservoir.counters.offered[side]);
-        if (share > 0.0 &&
-            static_cast<double>(draw(is.seed + 2 + static_cast<std::uint64_t>(side), number)) >= share * 0x1p64)
-            return false;
-        const Index place = reservoir.offer(side, is.seed);
-        if (place == Reservoir::nowhere) return false;
-        reservoir.note(side, place, i);
-        return share > 0.0;
+    // Which rows of a chunk enter the reservoir, and which of those the model may not see.
+    void choose(const Labels& labels, Index n_rows, std::vector<std::uint8_t>& held) {
+        held.assign(holds_out() ? static_cast<std::size_t>(n_rows) : 0, 0);
+        if (is.capacity == 0) return;
+        for (Index i = 0; i < n_rows; ++i) {
+            if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
+            const int side = labels.y[i] > 0;
+            const double share = is.held_out[side];
+            const auto number = static_cast<std::uint64_t>(++reservoir.counters.offered[side]);
+            if (share > 0.0 && uniform(mix(is.seed + 2 + static_cast<std::uint64_t>(side)), number) >= share) continue;
+            const Index place = reservoir.offer(side);
+            if (place == Reservoir::nowhere) continue;
+            reservoir.note(side, place, i);
+            if (share > 0.0) held[static_cast<std::size_t>(i)] = 1;
+        }
     }
 
+    bool holds_out() const { return is.held_out[0] > 0.0 || is.held_out[1] > 0.0; }
+
+    // Later passes leave out the rows that are still in the reservoir.
     template <class Matrix>
     void keep(const Matrix& rows, const Labels& labels, std::vector<std::uint8_t>& held) {
-        if (is.held_out[0] > 0.0 || is.held_out[1] > 0.0) {
-            held.assign(static_cast<std::size_t>(rows.n_rows), 0);
-            for (int side = 0; side < 2; ++side)
-                if (is.held_out[side] > 0.0)
-                    for (Index i : reservoir.pending(side))
-                        if (i != Reservoir::nowhere) held[static_cast<std::size_t>(i)] = 1;
-        }
+        std::fill(held.begin(), held.end(), std::uint8_t{0});
+        for (int side = 0; side < 2; ++side)
+            if (is.held_out[side] > 0.0)
+                for (Index i : reservoir.pending(side))
+                    if (i != Reservoir::nowhere) held[static_cast<std::size_t>(i)] = 1;
         reservoir.keep(rows, labels.weight);
     }
 
@@ -124,7 +132,7 @@ void Learner::look_at_scale(const Row& row) {
     if (is.eta0 > 0.0)
         now.eta = is.eta0;
     else
-        now.eta = is.steps == Steps::adaptive ? 0.3 / now.warmup.root_mean_square()
+        now.eta = is.steps == Steps::adaptive ? unit_step / now.warmup.root_mean_square()
                                               : 1.0 / now.warmup.root_mean_square_norm();
 }
 
@@ -134,7 +142,7 @@ STEELYARD_INLINE void Learner::step(const Row& row, double g) {
     const double touched = is.radius > 0.0 ? weights.square_norm_on(row) : 0.0;
     if (is.steps == Steps::adaptive) {
         weights.adaptive_step(row, g, now.eta);
-        if (is.intercept) weights.adaptive_intercept(g, 0.3);
+        if (is.intercept) weights.adaptive_intercept(g, unit_step);
     } else {
         const double length = g * step_size();
         weights.plain_step(row, length);
@@ -177,8 +185,8 @@ inline void Learner::tick() {
     if (now.t < now.history.next) return;
     const Duals& d = now.duals;
     const double share[2] = {is.duals.forget ? d.tally.seen[0] : 1.0, is.duals.forget ? d.tally.seen[1] : 1.0};
-    now.history.add({now.t, d.tally.seen[0], d.tally.seen[1], d.tally.credit[0] * share[0], d.tally.credit[1] * share[1],
-                     d.pull.neg, d.pull.pos, d.multiplier.lam, d.level});
+    now.history.add({now.t, d.tally.seen[0], d.tally.seen[1], d.tally.credit[0] * share[0],
+                     d.tally.credit[1] * share[1], d.pull.neg, d.pull.pos, d.multiplier.lam, d.level});
 }
 
 // Paper 001, Algorithm 3: learn for s_e rows, take the average as the model w_e, estimate its level on s_e' = s_e rows.
@@ -201,7 +209,6 @@ template <class Matrix>
 STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                           const std::vector<std::uint8_t>& held) {
     Index bad = -1;
-    const bool offers = pass.first && is.capacity > 0;
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
         if (pass.shuffle) rows.prefetch(later);
         const auto row = rows.row(i);
@@ -220,8 +227,8 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
         if (weight == 0.0) return true;
         const int side = labels.y[i] > 0;
-        if (offers ? goes_to_reservoir(side, i) : !held.empty() && held[static_cast<std::size_t>(i)]) {
-            if (offers) now.duals.tally.rows[side] += weight;
+        if (!held.empty() && held[static_cast<std::size_t>(i)]) {
+            now.duals.tally.rows[side] += weight;  // it counts for the prevalence
             return true;
         }
         one(row, score, side, weight);

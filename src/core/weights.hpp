@@ -64,7 +64,7 @@ public:
             });
         row.each([=](Index j, double x) {
             const double a = x * root[j], z = gg * a * a;
-            const double r = z > small ? root[j] / std::sqrt(1.0 + z) : root[j] * inverse_root(z), d = pull * r * x;
+            const double r = z > small ? root_after(root[j], z) : root[j] * inverse_root(z), d = pull * r * x;
             root[j] = r;
             vs[j] += d;
             us[j] += spent * d;
@@ -73,7 +73,7 @@ public:
 
     STEELYARD_INLINE void adaptive_intercept(double g, double eta) {
         const double a = g * at.rho_b;
-        at.rho_b /= std::sqrt(1.0 + a * a);
+        at.rho_b = root_after(at.rho_b, a * a);
         move_intercept(g * eta * at.rho_b);
     }
 
@@ -138,6 +138,12 @@ public:
     }
 
     static constexpr double small = 0.25;
+    static constexpr double untouched = 1e150;  // rho of a coordinate without a gradient so far
+
+    // rho / sqrt(1 + z). The first gradient of a coordinate counts as four, else a rare feature's first step is its largest.
+    static STEELYARD_INLINE double root_after(double rho, double z) {
+        return rho / std::sqrt(1.0 + z) * (rho == untouched ? 0.5 : 1.0);
+    }
 
     // 1 / sqrt(1 + z) for z up to `small`.
     static STEELYARD_INLINE double inverse_root(double z) { return 1.0 - z * (0.5 - z * (0.375 - z * 0.3125)); }

@@ -27,7 +27,7 @@ from .stream_problem import REWARDS, NeymanPearson, Problem, Scan, Spade
 Array = NDArray[np.float64]
 
 ADAPTIVE, ROOT, INVERSE = 0, 1, 2  # in the order of Steps in stream_state.hpp
-RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 4096, 16384
+RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 4096, 32768
 RESERVOIR_VALUES = 2**26
 HELD_OUT = 0.2
 
