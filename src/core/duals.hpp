@@ -1,16 +1,17 @@
 // What a stream of rows has shown so far, and the weights of the two classes that follow from it.
 //
-// Given a measure M(P, N), a row of class + pulls the model with weight dM/dP / p and a row of class - with dM/dN /
-// n, at the running rates (P, N) and the running share p of positives. Three ways to get there:
+// Given a measure M(P, N), a row of class + pulls the model with weight (dM/dP) / p and a row of class - with
+// (dM/dN) / n, at the running rates (P, N) and the running share p of positives. Three ways to get there:
 //   letter    paper 001, Algorithm 1: the duals of `nest.hpp`, from zero, exact gradients. SCAN's valuation
 //             V = numerator - level * denominator has two nests.
-//   guarded   the gradient of M at the running rates, kept non-negative (a measure that falls in a rate would reward
-//             mistakes), normalised, and no less than a quarter of the class's share, so that no class is ever ignored.
-//             At level = numerator / denominator, V has the direction of M's own gradient: SCAN needs no epochs here.
+//   guarded   the gradient of M at the running rates, normalised, and no less than a quarter of the class's share, so
+//             that no class is ever ignored. Where M falls in a rate its gradient would reward mistakes; there the
+//             weights are p^(3/4) and n^(3/4): such a measure wants FP = FN, a point that costs near one a row favour,
+//             and the offset sees to it. At level = numerator / denominator, V has the direction of M's own gradient:
+//             SCAN needs no epochs here.
 //   constraint  a P + b N + c >= 0 with multiplier lam: the weights of M + lam (a P + b N + c). The multiplier moves
-// by factors
-//             (paper 002, eq. 12), against the slack of one row: the indicator of the row, and the running rate of
-// the other class.
+//             by factors (paper 002, eq. 12), against the slack of one row: the indicator of the row, and the running
+//             rate of the other class.
 #pragma once
 
 #include <algorithm>
@@ -152,8 +153,9 @@ private:
             pos += multiplier.lam * multiplier.a;
             neg += multiplier.lam * multiplier.b;
         }
-        pos = std::max(finite_or(pos, 1e6), 0.0);
-        neg = std::max(finite_or(neg, 1e6), 0.0);
+        if (pos < 0.0 || neg < 0.0) pos = std::pow(p, 0.75), neg = std::pow(n, 0.75);
+        pos = finite_or(pos, 1e6);
+        neg = finite_or(neg, 1e6);
         const double sum = pos + neg;
         pos = std::max(sum > 0 ? pos / sum : p, is.floor * p);
         neg = std::max(sum > 0 ? neg / sum : n, is.floor * n);

@@ -127,12 +127,13 @@ private:
         if (2 * zeros > row.size) return store_non_zeros(side, place, row, weight);
         Rows& into = kept[side];
         reserve(into, place);
-        if (into.size[place] != row.size || into.column_start[place] >= 0) {
-            into.start[place] = static_cast<std::int64_t>(into.values.size());
-            into.values.resize(into.values.size() + static_cast<std::size_t>(row.size));
-        }
+        const bool fits = into.size[place] == row.size && into.column_start[place] < 0;
+        const auto end = static_cast<std::int64_t>(into.values.size());
+        if (fits)
+            std::copy(row.values, row.values + row.size, into.values.begin() + into.start[place]);
+        else
+            into.values.insert(into.values.end(), row.values, row.values + row.size), into.start[place] = end;
         into.column_start[place] = -1, into.size[place] = row.size, into.weight[place] = weight;
-        std::copy(row.values, row.values + row.size, into.values.begin() + into.start[place]);
     }
 
     template <class T, class I>
