@@ -71,10 +71,10 @@ template <class Archive, class L>
 void fields(Archive& io, L& learner) {
     auto& s = learner.now;
     io(s.weights.v), io(s.weights.u), io(s.weights.rho), io(s.weights.at);
-    io(s.duals.tally), io(s.duals.multiplier), io(s.duals.pull), io(s.duals.gradient), io(s.duals.looked),
+    io(s.duals.tally), io(s.duals.multiplier), io(s.duals.pull), io(s.duals.gradient), io(s.duals.looked_at),
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
-    io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.peak), io(s.warmup.count);
+    io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.columns);
     io(s.t), io(s.clock), io(s.eta), io(s.until);
     io(s.estimating), io(s.epoch_left), io(s.epoch_length), io(s.settled), io(s.settled_b);
     auto& r = learner.reservoir;

@@ -63,12 +63,20 @@ public:
     Tally tally;
     Multiplier multiplier;
     Pair pull;      // the weights, cached between refreshes
-    Pair gradient;  // guarded: of the measure, at the point where it was last looked at
-    Point looked = {-1.0, -1.0, -1.0, 0.0};
+    Pair gradient;  // guarded: of the measure, when it was last looked at
+    double looked_at = 0.0;
     double level = 0;  // SCAN
 
+    // `plain`: guarded, 0/1 rates, no constraint, no forgetting, known when compiled.
+    template <bool plain>
     STEELYARD_INLINE void observe(int side, double weight, double z, Reward reward, double width) {
         Tally& t = tally;
+        if (plain) {
+            t.rows[side] += weight;
+            t.seen[side] += weight;
+            t.credit[side] += z > 0.0 ? weight : 0.0;
+            return;
+        }
         t.rows[side] += weight;
         t.seen[side] += weight;
         const double credit = is.counts ? (z > 0.0 ? 1.0 : 0.0) : reward_value(reward, z, width);
@@ -132,18 +140,12 @@ public:
     }
 
 private:
-    // The tape is evaluated again when a rate or the prevalence has moved by half a percent of the rarer class's share.
-    bool has_moved(const Point& to) const {
-        const double far = 5e-3 * std::min(to.prevalence, 1.0 - to.prevalence);
-        return !(std::fabs(to.tpr - looked.tpr) <= far && std::fabs(to.tnr - looked.tnr) <= far &&
-                 std::fabs(to.prevalence - looked.prevalence) <= far);
-    }
-
     void guarded() {
         const double p = prevalence(), n = 1.0 - p;
-        const Pair r = clipped_rates();
-        if (has_moved({r.pos, r.neg, p, 0.0})) {
-            looked = {r.pos, r.neg, p, 0.0};
+        // Means over all rows so far cannot move by more than one part in a hundred while one percent of rows is added.
+        if (tally.scored() >= 1.01 * looked_at) {
+            looked_at = tally.scored();
+            const Pair r = clipped_rates();
             const auto at = measure->evaluate({r.pos, r.neg, p, smoothing()});
             gradient = {at.d_tpr, at.d_tnr};
         }

@@ -60,7 +60,8 @@ public:
             }
         }
         if (pass.first) choose(labels, rows.n_rows, held);
-        const Index bad = pass_over(rows, labels, pass, held);
+        const Index bad =
+            is_plain() ? pass_over<true>(rows, labels, pass, held) : pass_over<false>(rows, labels, pass, held);
         if (bad >= 0) {
             if (before) now = std::move(*before);
             reservoir.counters = counters;
@@ -72,7 +73,14 @@ public:
     }
 
 private:
-    template <class Matrix>
+    // The default settings, for which the loop is compiled once more without the branches that they never take.
+    bool is_plain() const {
+        const DualSettings& d = is.duals;
+        return d.guard && d.counts && !d.forget && !d.constrained && is.reward == Reward::hinge &&
+               is.steps == Steps::adaptive && is.alpha == 0.0 && is.radius == 0.0 && is.epoch == 0.0;
+    }
+
+    template <bool plain, class Matrix>
     STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                      const std::vector<std::uint8_t>& held);
 
@@ -106,9 +114,9 @@ private:
         reservoir.keep(rows, labels.weight);
     }
 
-    template <class Row>
+    template <bool plain, class Row>
     STEELYARD_INLINE void one(const Row& row, double score, int side, double weight);
-    template <class Row>
+    template <bool plain, class Row>
     STEELYARD_INLINE void step(const Row& row, double g);
     template <class Row>
     void look_at_scale(const Row& row);
@@ -136,11 +144,12 @@ void Learner::look_at_scale(const Row& row) {
                                               : 1.0 / now.warmup.root_mean_square_norm();
 }
 
-template <class Row>
+template <bool plain, class Row>
 STEELYARD_INLINE void Learner::step(const Row& row, double g) {
     Weights& weights = now.weights;
-    const double touched = is.radius > 0.0 ? weights.square_norm_on(row) : 0.0;
-    if (is.steps == Steps::adaptive) {
+    const bool adaptive = plain || is.steps == Steps::adaptive, bounded = !plain && is.radius > 0.0;
+    const double touched = bounded ? weights.square_norm_on(row) : 0.0;
+    if (adaptive) {
         weights.adaptive_step(row, g, now.eta);
         if (is.intercept) weights.adaptive_intercept(g, unit_step);
     } else {
@@ -148,26 +157,26 @@ STEELYARD_INLINE void Learner::step(const Row& row, double g) {
         weights.plain_step(row, length);
         if (is.intercept) weights.move_intercept(length);
     }
-    if (is.radius > 0.0) {
+    if (bounded) {
         weights.at.square_norm += weights.square_norm_on(row) - touched;
         weights.project(is.radius);
     }
 }
 
-template <class Row>
+template <bool plain, class Row>
 STEELYARD_INLINE void Learner::one(const Row& row, double score, int side, double weight) {
     const double y = side ? 1.0 : -1.0, z = y * score;
     now.t += 1.0;
     now.clock += 1.0;
     if (now.warmup.rows < Warmup::rows_needed) look_at_scale(row);
-    now.duals.observe(side, weight, z, is.reward, is.width);
-    if (!now.estimating) {
-        if (is.alpha > 0.0) {
+    now.duals.observe<plain>(side, weight, z, is.reward, is.width);
+    if (plain || !now.estimating) {
+        if (!plain && is.alpha > 0.0) {
             const double length = is.steps == Steps::adaptive ? now.eta / std::sqrt(now.clock) : step_size();
             now.weights.shrink(std::max(1.0 - length * is.alpha, 1e-6));
         }
-        const double slope = reward_slope(is.reward, z, is.width);
-        if (slope > 0.0) step(row, y * weight * now.duals.weight(side) * slope);
+        const double slope = plain ? (z < 1.0 ? 1.0 : 0.0) : reward_slope(is.reward, z, is.width);
+        if (slope > 0.0) step<plain>(row, y * weight * now.duals.weight(side) * slope);
         now.weights.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
     }
     if (--now.until == 0) tick();
@@ -205,7 +214,7 @@ inline void Learner::finish_epoch() {
     now.epoch_left = now.epoch_length;
 }
 
-template <class Matrix>
+template <bool plain, class Matrix>
 STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                           const std::vector<std::uint8_t>& held) {
     Index bad = -1;
@@ -231,7 +240,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
             now.duals.tally.rows[side] += weight;  // it counts for the prevalence
             return true;
         }
-        one(row, score, side, weight);
+        one<plain>(row, score, side, weight);
         return true;
     };
     if (pass.shuffle) {

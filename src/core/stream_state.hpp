@@ -72,10 +72,13 @@ struct History {
 
 // The scale of the inputs, from the first rows.
 struct Warmup {
-    static constexpr double rows_needed = 1000.0;
+    static constexpr double rows_needed = 1000.0, rows_by_column = 256.0;
     static constexpr float enough = 10.0f;  // entries of a column before its scale is taken for its own
     double rows = 0.0, entries = 0.0, squares = 0.0;
-    std::vector<float> peak, count;  // of each column: largest absolute value, number of non-zeros
+    struct Column {
+        float peak = 0.0f, count = 0.0f;  // largest absolute value, number of non-zeros
+    };
+    std::vector<Column> columns;
 
     template <class Row>
     void look(const Row& row) {
@@ -83,9 +86,10 @@ struct Warmup {
             if (x == 0.0) return;
             entries += 1.0;
             squares += x * x;
-            const auto k = static_cast<std::size_t>(j);
-            peak[k] = std::max(peak[k], static_cast<float>(std::fabs(x)));
-            count[k] += 1.0f;
+            if (rows >= rows_by_column) return;
+            Column& column = columns[static_cast<std::size_t>(j)];
+            column.peak = std::max(column.peak, static_cast<float>(std::fabs(x)));
+            column.count += 1.0f;
         });
         rows += 1.0;
     }
@@ -94,8 +98,9 @@ struct Warmup {
     // Largest over smallest scale of a column.
     double spread() const {
         double low = std::numeric_limits<double>::infinity(), high = 0.0;
-        for (std::size_t k = 0; k < peak.size(); ++k)
-            if (count[k] >= enough) low = std::min<double>(low, peak[k]), high = std::max<double>(high, peak[k]);
+        for (const Column& column : columns)
+            if (column.count >= enough)
+                low = std::min<double>(low, column.peak), high = std::max<double>(high, column.peak);
         return high > 0.0 ? high / low : 1.0;
     }
 };
@@ -121,8 +126,7 @@ struct State {
           epoch_left(is.epoch),
           epoch_length(is.epoch) {
         duals.is = is.duals;
-        warmup.peak.assign(static_cast<std::size_t>(n_cols), 0.0f);
-        warmup.count.assign(static_cast<std::size_t>(n_cols), 0.0f);
+        warmup.columns.resize(static_cast<std::size_t>(n_cols));
     }
 
     std::vector<double> coefficients(bool averaged) const {

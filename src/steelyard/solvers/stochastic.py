@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from .stream_problem import REWARDS, NeymanPearson, Problem, Scan, Spade
 Array = NDArray[np.float64]
 
 ADAPTIVE, ROOT, INVERSE = 0, 1, 2  # in the order of Steps in stream_state.hpp
-RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 4096, 32768
+RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 2048, 32768
 RESERVOIR_VALUES = 2**26
 HELD_OUT = 0.2
 
@@ -118,7 +119,7 @@ class Stream:
 
     @property
     def spread(self) -> float:
-        """Largest over smallest scale of a column, from the first 1,000 rows."""
+        """Largest over smallest scale of a column, from the first 256 rows."""
         return float(self._learner.spread)
 
     def curve(self) -> dict[str, Array]:
@@ -229,6 +230,7 @@ def _duals(problem: Problem) -> _core.Duals:
     return duals
 
 
+@lru_cache(maxsize=256)
 def _tape(measure: Measure) -> _core.Tape:
     tape = measure.tape()
     return _core.Tape(tape.op, tape.left, tape.right, tape.number)

@@ -8,6 +8,7 @@ and says what can be done instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,13 +87,20 @@ class Problem:
     seed: int = 0
 
 
+@lru_cache(maxsize=256)
+def _curvature(measure: Measure) -> str:
+    """Kept for equal measures, since its analysis takes longer than learning from ten thousand rows."""
+    return measure.curvature
+
+
 def choose_solver(measure: Measure, constraint: Constraint | None, guard: bool) -> Solver:
     """The solver that the measure's curvature allows; a refusal names the smallest offending subexpression."""
     if constraint is not None:
         return NeymanPearson()
-    if measure.curvature in IS_CONCAVE:
+    curvature = _curvature(measure)
+    if curvature in IS_CONCAVE:
         return Nemsis()
-    if measure.curvature in (PSEUDO_LINEAR, PSEUDO_CONCAVE):
+    if curvature in (PSEUDO_LINEAR, PSEUDO_CONCAVE):
         return Scan()
     if guard:
         return Frontier()
