@@ -74,6 +74,7 @@ inline void bind_settings(nb::module_& m) {
             [](LearnerSettings& s, int kind) { s.steps = static_cast<Steps>(kind); })
         .def_rw("width", &LearnerSettings::width)
         .def_rw("eta0", &LearnerSettings::eta0)
+        .def_rw("unit_step", &LearnerSettings::unit_step)
         .def_rw("alpha", &LearnerSettings::alpha)
         .def_rw("radius", &LearnerSettings::radius)
         .def_rw("growth", &LearnerSettings::growth)

@@ -26,8 +26,6 @@
 
 namespace steelyard {
 
-constexpr double unit_step = 0.6;  // adaptive steps, in units of the inputs' scale
-
 class Learner {
 public:
     LearnerSettings is;
@@ -140,7 +138,7 @@ void Learner::look_at_scale(const Row& row) {
     if (is.eta0 > 0.0)
         now.eta = is.eta0;
     else
-        now.eta = is.steps == Steps::adaptive ? unit_step / now.warmup.root_mean_square()
+        now.eta = is.steps == Steps::adaptive ? is.unit_step / now.warmup.root_mean_square()
                                               : 1.0 / now.warmup.root_mean_square_norm();
 }
 
@@ -151,7 +149,7 @@ STEELYARD_INLINE void Learner::step(const Row& row, double g) {
     const double touched = bounded ? weights.square_norm_on(row) : 0.0;
     if (adaptive) {
         weights.adaptive_step(row, g, now.eta);
-        if (is.intercept) weights.adaptive_intercept(g, unit_step);
+        if (is.intercept) weights.adaptive_intercept(g, is.unit_step);
     } else {
         const double length = g * step_size();
         weights.plain_step(row, length);

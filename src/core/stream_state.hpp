@@ -24,10 +24,11 @@ struct LearnerSettings {
     Reward reward = Reward::hinge;
     double width = 1.0;
     Steps steps = Steps::adaptive;
-    double eta0 = 0.0;    // 0: from the scale of the first rows
-    double alpha = 0.0;   // weight decay
-    double radius = 0.0;  // of the ball that w is kept in; 0: none
-    double growth = 1.0;  // row t enters the average with weight t^growth, growth 0 or 1
+    double eta0 = 0.0;       // 0: from the scale of the first rows
+    double unit_step = 0.6;  // adaptive steps, in units of the inputs' scale
+    double alpha = 0.0;      // weight decay
+    double radius = 0.0;     // of the ball that w is kept in; 0: none
+    double growth = 1.0;     // row t enters the average with weight t^growth, growth 0 or 1
     bool intercept = true;
     Index refresh = 16;
     double epoch = 0.0, epoch_growth = 2.0;  // SCAN to the letter: rows of the first epoch
