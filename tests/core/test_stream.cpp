@@ -1,22 +1,13 @@
 // The stream learner in the core: a bad row changes nothing, saved and loaded it goes on alike, dense is sparse.
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <random>
 
 #include "archive.hpp"
+#include "check.hpp"
 #include "stochastic.hpp"
 
 using namespace steelyard;
-
-static int failures = 0;
-
-static void expect(bool condition, const char* what) {
-    if (!condition) {
-        std::printf("FAILED: %s\n", what);
-        ++failures;
-    }
-}
 
 struct Data {
     Index n = 3000, d = 7;
@@ -105,5 +96,5 @@ int main() {
     test_bad_row(data);
     test_archive(data);
     test_dense_is_sparse(data);
-    return failures == 0 ? 0 : 1;
+    return verdict();
 }
