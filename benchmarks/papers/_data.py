@@ -14,7 +14,10 @@ from _run import data_folder
 POSITIVE = {
     "covertype": 5, "letter": 0, "ijcnn1": None, "a9a": None,
     "kddcup99-10pct": 5, "mc1": None, "w8a": None, "satimage": 3, "skin": None, "default-credit-card": None,
-    "spambase": None, "covertype-1": 1, "covertype-7": 7,
+    "spambase": None, "covertype-1": 1, "covertype-7": 7, "adult": None, "wdbc": None, "pima": None, "splice": None,
+    "20news-bydate": 0, "reuters-money-fx": None, "spamassassin": None, "psm-percolator": None, "psm-scope2": None,
+    "shuttle": 3, "elec2": None, "occupancy": None, "eeg-eye-state": None, "coil2000": None, "wilt": None,
+    "ozone-8hr": None, "higgs-7500": None,
 }  # fmt: skip
 
 

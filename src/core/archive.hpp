@@ -75,7 +75,7 @@ void fields(Archive& io, L& learner) {
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
     io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.columns);
-    io(s.t), io(s.clock), io(s.eta), io(s.until);
+    io(s.t), io(s.held), io(s.clock), io(s.eta), io(s.until);
     io(s.estimating), io(s.epoch_left), io(s.epoch_length), io(s.settled), io(s.settled_b);
     auto& r = learner.reservoir;
     io(r.counters);

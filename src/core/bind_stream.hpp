@@ -88,6 +88,7 @@ inline void bind_settings(nb::module_& m) {
             [](LearnerSettings& s, std::pair<double, double> share) {
                 s.held_out[0] = share.first, s.held_out[1] = share.second;
             })
+        .def_rw("held_while_wide", &LearnerSettings::held_while_wide)
         .def_rw("seed", &LearnerSettings::seed);
     nb::class_<Pass>(m, "Pass")
         .def(nb::init<>())
@@ -142,7 +143,7 @@ inline void bind_learner(nb::module_& m) {
              })
         .def("history",
              [](StreamLearner& s) { return own(std::vector<double>(s.learner().now.history.marks), History::width); })
-        .def_prop_ro("rows", [](StreamLearner& s) { return s.learner().now.t; })
+        .def_prop_ro("rows", [](StreamLearner& s) { return s.learner().now.t + s.learner().now.held; })
         .def_prop_ro("class_mass",
                      [](StreamLearner& s) {
                          const auto& t = s.learner().now.duals.tally;

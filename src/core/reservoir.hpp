@@ -30,26 +30,30 @@ public:
         return place < static_cast<double>(capacity_) ? static_cast<Index>(place) : nowhere;
     }
 
-    // Notes that row i of the present chunk takes a place; `keep` copies the rows that are still noted at its end.
-    void note(int side, Index place, Index row) {
+    struct Pending {
+        Index row = nowhere;
+        bool held = false;  // only the reservoir may see it
+    };
+
+    // Notes that a row of the present chunk takes a place; `keep` copies the rows that are still noted at its end.
+    void note(int side, Index place, Index row, bool held) {
         auto& pending = pending_[side];
-        if (static_cast<Index>(pending.size()) <= place) pending.resize(static_cast<std::size_t>(place) + 1, nowhere);
-        pending[static_cast<std::size_t>(place)] = row;
+        if (static_cast<Index>(pending.size()) <= place) pending.resize(static_cast<std::size_t>(place) + 1);
+        pending[static_cast<std::size_t>(place)] = {row, held};
     }
-    const std::vector<Index>& pending(int side) const { return pending_[side]; }
+    const std::vector<Pending>& pending(int side) const { return pending_[side]; }
     void forget_pending() { pending_[0].clear(), pending_[1].clear(); }
 
     template <class Matrix>
     void keep(const Matrix& rows, const double* weight) {
         for (int side = 0; side < 2; ++side) {
-            make_room(kept[side], rows, pending_[side].size());
-            for (std::size_t place = 0; place < pending_[side].size(); ++place)
-                if (pending_[side][place] != nowhere) {
-                    const Index ahead = pending_[side][std::min(place + 8, pending_[side].size() - 1)];
-                    if (ahead != nowhere) rows.prefetch(ahead);
-                    const Index i = pending_[side][place];
-                    store(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
-                }
+            const auto& pending = pending_[side];
+            make_room(kept[side], rows, pending.size());
+            for (std::size_t place = 0; place < pending.size(); ++place) {
+                const Index ahead = pending[std::min(place + 8, pending.size() - 1)].row, i = pending[place].row;
+                if (ahead != nowhere) rows.prefetch(ahead);
+                if (i != nowhere) store(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
+            }
         }
         forget_pending();
         for (int side = 0; side < 2; ++side) kept[side].compact();
@@ -102,7 +106,7 @@ public:
 private:
     Index capacity_ = 0;
     std::uint64_t mixed_[2] = {0, 0};
-    std::vector<Index> pending_[2];
+    std::vector<Pending> pending_[2];
 
     // One allocation for many rows.
     template <class Matrix>

@@ -82,33 +82,39 @@ private:
     STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                      const std::vector<std::uint8_t>& held);
 
-    // Which rows of a chunk enter the reservoir, and which of those the model may not see.
+    // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint these are a
+    // share of its class; without one, a share of the rows while there are fewer of them than features: a model that
+    // fits every row it has seen says nothing about a threshold for others.
     void choose(const Labels& labels, Index n_rows, std::vector<std::uint8_t>& held) {
-        held.assign(holds_out() ? static_cast<std::size_t>(n_rows) : 0, 0);
+        held.clear();
         if (is.capacity == 0) return;
+        auto& offered = reservoir.counters.offered;
         for (Index i = 0; i < n_rows; ++i) {
             if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
             const int side = labels.y[i] > 0;
-            const double share = is.held_out[side];
-            const auto number = static_cast<std::uint64_t>(++reservoir.counters.offered[side]);
+            const bool wide = offered[0] + offered[1] < n_cols();
+            const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
+            const auto number = static_cast<std::uint64_t>(++offered[side]);
             if (share > 0.0 && uniform(mix(is.seed + 2 + static_cast<std::uint64_t>(side)), number) >= share) continue;
             const Index place = reservoir.offer(side);
             if (place == Reservoir::nowhere) continue;
-            reservoir.note(side, place, i);
-            if (share > 0.0) held[static_cast<std::size_t>(i)] = 1;
+            reservoir.note(side, place, i, share > 0.0);
+            if (share > 0.0) mark(held, n_rows, i);
         }
     }
 
-    bool holds_out() const { return is.held_out[0] > 0.0 || is.held_out[1] > 0.0; }
+    static void mark(std::vector<std::uint8_t>& held, Index n_rows, Index i) {
+        if (held.empty()) held.assign(static_cast<std::size_t>(n_rows), 0);
+        held[static_cast<std::size_t>(i)] = 1;
+    }
 
     // Later passes leave out the rows that are still in the reservoir.
     template <class Matrix>
     void keep(const Matrix& rows, const Labels& labels, std::vector<std::uint8_t>& held) {
-        std::fill(held.begin(), held.end(), std::uint8_t{0});
+        held.clear();
         for (int side = 0; side < 2; ++side)
-            if (is.held_out[side] > 0.0)
-                for (Index i : reservoir.pending(side))
-                    if (i != Reservoir::nowhere) held[static_cast<std::size_t>(i)] = 1;
+            for (const auto& entry : reservoir.pending(side))
+                if (entry.row != Reservoir::nowhere && entry.held) mark(held, rows.n_rows, entry.row);
         reservoir.keep(rows, labels.weight);
     }
 
@@ -235,6 +241,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         if (weight == 0.0) return true;
         const int side = labels.y[i] > 0;
         if (!held.empty() && held[static_cast<std::size_t>(i)]) {
+            now.held += 1.0;
             now.duals.tally.rows[side] += weight;  // it counts for the prevalence
             return true;
         }

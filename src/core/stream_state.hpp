@@ -34,6 +34,7 @@ struct LearnerSettings {
     double epoch = 0.0, epoch_growth = 2.0;  // SCAN to the letter: rows of the first epoch
     Index capacity = 0;                      // of the reservoir, for each class
     double held_out[2] = {0.0, 0.0};         // share of each class that only the reservoir may see
+    double held_while_wide = 0.0;  // share of all rows that only it may see while rows are fewer than features
     std::uint64_t seed = 0;
 };
 
@@ -112,6 +113,7 @@ struct State {
     History history;
     Warmup warmup;
     double t = 0.0;      // rows learned
+    double held = 0.0;   // rows that only the reservoir has seen, once a pass
     double clock = 0.0;  // rows since the steps were restarted
     double eta = 0.0;
     std::int64_t until = 1;  // rows until the next refresh

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 ADAPTIVE, ROOT, INVERSE = 0, 1, 2  # in the order of Steps in stream_state.hpp
 RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 2048, 32768
 RESERVOIR_VALUES = 2**26
-HELD_OUT = 0.2
+HELD_OUT, HELD_WHILE_WIDE = 0.2, 0.1
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,7 @@ def _settings(problem: Problem, n_features: int) -> _core.LearnerSettings:
     if problem.guard and problem.fit_intercept:
         most = RESERVOIR if problem.constraint is None else RESERVOIR_WITH_CONSTRAINT
         settings.capacity = max(min(most, RESERVOIR_VALUES // n_features), 256)
+        settings.held_while_wide = HELD_WHILE_WIDE
         if problem.constraint is not None:
             a, b, _ = problem.constraint.coefficients(0.5)
             settings.held_out = (HELD_OUT if b != 0.0 else 0.0, HELD_OUT if a != 0.0 else 0.0)
