@@ -96,10 +96,10 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np, steelyard as sy, steelyard.measures as m
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 10)); y = (X[:, 0] + rng.normal(size=20_000) > 2).astype(int)
+    >>> X = rng.normal(size=(20_000, 10)); y = (X[:, 0] + 0.3 * rng.normal(size=20_000) > 1.5).astype(int)
     >>> model = sy.OnlineClassifier(m.FBeta(1), random_state=0).fit(X[:10_000], y[:10_000])
     >>> round(m.FBeta(1).score(y[10_000:], model.predict(X[10_000:])), 1)
-    0.4
+    0.8
     """
 
     def __init__(
