@@ -5,7 +5,7 @@
 //   solve_cost_grid   cost_grid.hpp    linear models for every cost pair and every C, certified  (bind_batch.cpp)
 //   solve_master      master.hpp       the bundle's small quadratic problem, for its tests       (bind_batch.cpp)
 //   line_search       line_search.hpp  the best step along a ray, for its tests                  (bind_batch.cpp)
-//   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.hpp)
+//   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
