@@ -125,6 +125,13 @@ private:
     template <class Row>
     void look_at_scale(const Row& row);
 
+    // A nonconvex reward has no slope where a row is wrong by far, so a bad start would last: the guard begins with the
+    // hinge, for 20,000 rows (with 5,000 covertype at a cap of 0.01 still did not recover).
+    Reward reward_now() const {
+        const bool begins = is.duals.guard && is.reward > Reward::logistic && now.t < 20000.0;
+        return begins ? Reward::hinge : is.reward;
+    }
+
     double step_size() const;
     void tick();
     void finish_epoch();
@@ -179,7 +186,7 @@ STEELYARD_INLINE void Learner::one(const Row& row, double score, int side, doubl
             const double length = is.steps == Steps::adaptive ? now.eta / std::sqrt(now.clock) : step_size();
             now.weights.shrink(std::max(1.0 - length * is.alpha, 1e-6));
         }
-        const double slope = plain ? (z < 1.0 ? 1.0 : 0.0) : reward_slope(is.reward, z, is.width);
+        const double slope = plain ? (z < 1.0 ? 1.0 : 0.0) : reward_slope(reward_now(), z, is.width);
         if (slope > 0.0) step<plain>(row, y * weight * now.duals.weight(side) * slope);
         now.weights.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
     }

@@ -50,7 +50,8 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
         "auto" reads the measure: concave -> NEMSIS, ratio -> SCAN, a constraint -> stochastic Neyman-Pearson. Options
         are objects such as ``steelyard.solvers.stream_problem.Scan(epoch=1000, growth=2)``.
     reward : {"hinge", "logistic", "sigmoid", "ramp", "arctan", "erf"}, default="hinge"
-        Surrogate of a right answer; the last four are for "neyman-pearson".
+        Surrogate of a right answer; the last four are for "neyman-pearson", where they can pay at a low cap. With the
+        guard they take over from the hinge after 20,000 rows.
     dual_rates : {"counts", "surrogate"}, default="counts"
         What the weights follow: the rates themselves (the papers' NS form), or means of the reward.
     guard : bool, default=True
