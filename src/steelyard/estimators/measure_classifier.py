@@ -11,6 +11,7 @@ from __future__ import annotations
 import numbers
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,16 @@ from ..solvers.exploration import (
     costs_of_ratio,
     linearised_costs,
     scale_of,
+    thinned,
 )
 from ._binary import check_measure, check_weight, encode_labels
 from ._scored_rows import check_cv
 
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 N_RATIOS = 7
-INTERCEPT = 3.0  # the constant column: its weight is regularised nine times less than the others
+LARGE = 1_000_000  # stored values: beyond, a sample of the rows is explored and only the short list on all of them
+FEWEST = 10_000  # rows of such a sample
+SHORT_LIST = 2
 
 
 class MeasureClassifier(ClassifierMixin, BaseEstimator):
@@ -141,7 +145,8 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
         Cs, losses = self._grid()
-        rows = _with_constant(X, INTERCEPT) if self.fit_intercept else X
+        constant = _typical_norm(X) if self.fit_intercept else 0.0
+        rows = _with_constant(X, constant) if self.fit_intercept else X
         splits, whole = self._splits(is_positive)
         sample = Sample(rows, np.where(is_positive, 1.0, -1.0), weight, splits)
         rng = check_random_state(self.random_state)
@@ -151,26 +156,37 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         chosen = (
             self._alternate(exploration, losses, Cs) if self.solver == "can" else self._explore(exploration, losses, Cs)
         )
-        self._refit(exploration, chosen, np.arange(len(y)) if whole else splits[0][0])
+        self._refit(exploration, chosen, np.arange(len(y)) if whole else splits[0][0], constant)
         return self
 
     # -- exploring ----------------------------------------------------------------------------------------------
     def _explore(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...]) -> Candidate:
+        part, factor = thinned(exploration, LARGE, FEWEST)
+        self._search(part, losses, tuple(C * factor for C in Cs), factor)
+        if part is not exploration:
+            # The losses are sums: with 1/factor of the rows, C times factor is the same trade-off.
+            listed = part.short_list(SHORT_LIST)
+            exploration.anchors.update(replace(model, C=model.C / factor) for model in part.anchors)
+            for model in {*listed, *part.anchors}:
+                exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C / factor])
+        return exploration.choose()
+
+    def _search(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...], factor: float) -> None:
+        """A grid of cost ratios and Cs for each loss, then models near the best."""
         prevalence = exploration.sample.prevalence
         balanced = (1.0 - prevalence) / prevalence
         wide = np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), N_RATIOS)
         plain = costs_of_ratio(1.0, prevalence)
         middle = {plain, costs_of_ratio(balanced, prevalence), costs_of_ratio(np.sqrt(balanced), prevalence)}
+        usual = min(Cs, key=lambda C: abs(np.log(C / factor)))
         for loss in losses:
             # The hinge depends most on the costs; the others mostly move the threshold, which is taken exactly anyway.
             costs = {costs_of_ratio(r, prevalence) for r in wide} if loss == "hinge" or len(losses) == 1 else middle
-            C = min(Cs, key=lambda c: abs(np.log(c)))
-            anchors = [Model(loss, *plain, C)] if loss != "hinge" else []
+            anchors = [Model(loss, *plain, usual)] if loss != "hinge" else []
             exploration.add(loss, {plain, *costs}, Cs, anchors)
         step = (wide[1] / wide[0]) ** 0.5
         for power in (1.0, 0.5):
-            exploration.refine(step**power, 10 ** (0.5 * power) if self._tunes_C() else 1.0)
-        return exploration.choose()
+            exploration.refine(step**power, 10 ** (0.5 * power) if self._tunes_C() else 1.0, max(Cs))
 
     def _alternate(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...]) -> Candidate:
         """CAN: the oracle trains with the linearised costs of the valuation until the valuation stops rising."""
@@ -200,7 +216,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C])
         return exploration.best()
 
-    def _refit(self, exploration: Exploration, chosen: Candidate, train: np.ndarray) -> None:
+    def _refit(self, exploration: Exploration, chosen: Candidate, train: np.ndarray, constant: float) -> None:
         sample, model = exploration.sample, chosen.model
         weight = None if sample.weight is None else sample.weight[train]
         final = cost_sensitive.solve(
@@ -221,7 +237,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         center, scale = scale_of((sample.X[train] @ final.w)[:, None], weight)
         # Constant scores have an infinite scale: the offset then decides alone, and calls all rows one class.
         threshold = center[0] + chosen.point.threshold * (scale[0] if np.isfinite(scale[0]) else 1.0)
-        offset = INTERCEPT * final.w[-1] if self.fit_intercept else 0.0
+        offset = constant * final.w[-1] if self.fit_intercept else 0.0
         self.coef_ = sign * final.w[: self.n_features_in_].reshape(1, -1)
         self.intercept_ = np.array([sign * (offset - threshold)])
         if self.verbose:
@@ -290,6 +306,13 @@ def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
 def _with_constant(X: Any, value: float) -> Any:
     column = np.full((X.shape[0], 1), value, dtype=X.dtype)
     return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
+
+
+def _typical_norm(X: Any) -> float:
+    """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
+    values = X.data if sp.issparse(X) else X
+    norm = float(np.sqrt(np.sum(np.square(values, dtype=np.float64)) / max(X.shape[0], 1)))
+    return norm if 0.0 < norm < np.inf else 1.0
 
 
 def _threads(n_jobs: int | None) -> int:

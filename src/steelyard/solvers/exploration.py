@@ -159,7 +159,7 @@ class Exploration:
         return frontier.scan(scores[keep], self._positive[keep], weight)
 
     # -- near the best ------------------------------------------------------------------------------------------
-    def refine(self, step: float, C_step: float) -> None:
+    def refine(self, step: float, C_step: float, largest_C: float) -> None:
         """Models around the best one: its linearised costs, costs and Cs a factor `step` and `C_step` away."""
         best = self.best()
         model, prevalence = best.model, self.sample.prevalence
@@ -167,7 +167,7 @@ class Exploration:
         costs = [costs_of_ratio(ratio, prevalence) for ratio in ratios if 0 < ratio < np.inf]
         linear = linearised_costs(self.goal.measure, best.point, prevalence, len(self._positive))
         costs += [linear] if linear is not None else []
-        self.add(model.loss, costs, sorted({model.C / C_step, model.C, model.C * C_step}))
+        self.add(model.loss, costs, {model.C / C_step, model.C, min(model.C * C_step, largest_C)})
 
     # -- choosing -----------------------------------------------------------------------------------------------
     def best(self) -> Candidate:
@@ -186,6 +186,11 @@ class Exploration:
             return best
         near = best.point.value - 1.0 / len(self._positive)
         return max((one for one in self.candidates.values() if one.point.value >= near), key=lambda one: one.skill)
+
+    def short_list(self, count: int) -> list[Model]:
+        """The models of largest value."""
+        ranked = sorted(self.candidates.values(), key=lambda one: (one.point.value, one.skill), reverse=True)
+        return [one.model for one in ranked[:count]]
 
     def scores(self, model: Model) -> Array:
         """The pooled out-of-fold scores, in the order of the splits' test rows."""
@@ -212,6 +217,31 @@ class Exploration:
         k = len(gains)
         error = np.sqrt((k - 1) / k * np.sum((np.asarray(gains) - np.mean(gains)) ** 2))
         return bool(best.point.value - anchor.point.value > error)
+
+
+def thinned(exploration: Exploration, most: int, fewest: int) -> tuple[Exploration, float]:
+    """The same exploration on a random part of each class with about `most` stored values, and ``n / rows kept``."""
+    sample = exploration.sample
+    n, stored = sample.X.shape[0], sample.X.nnz if hasattr(sample.X, "nnz") else sample.X.size
+    share = max(most / max(stored, 1), fewest / n)
+    if share >= 0.8:
+        return exploration, 1.0
+    rng = np.random.default_rng(exploration.effort.seed)
+    parts = []
+    for side in (-1.0, 1.0):
+        rows = np.flatnonzero(sample.y == side)
+        parts.append(rng.choice(rows, max(min(len(rows), 200), int(share * len(rows))), replace=False))
+    kept = np.sort(np.concatenate(parts))
+    position = np.full(n, -1)
+    position[kept] = np.arange(len(kept))
+    splits = [(_kept(position, train), _kept(position, test)) for train, test in sample.splits]
+    weight = None if sample.weight is None else sample.weight[kept]
+    part = Sample(sample.X[kept], sample.y[kept], weight, splits)
+    return Exploration(part, exploration.goal, exploration.effort), n / len(kept)
+
+
+def _kept(position: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    return position[rows][position[rows] >= 0]
 
 
 def scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
