@@ -47,20 +47,25 @@ class Chain {
         for (Index i = 0; i < rows_.n_rows; ++i)
             cost_[i] = C * grid_.weight[i] * (grid_.y[i] > 0 ? pair.positive : pair.negative);
         const Risk risk{grid_.y, cost_.data()};
-        const double all = grid_.stopping.max_passes, some = std::min(all, 60.0);
+        const double all = grid_.stopping.max_passes;
         switch (grid_.solver) {
             case SolverKind::newton: return newton(risk, start, all);
-            case SolverKind::newton_first: return carry_on(newton(risk, start, all), risk);
-            case SolverKind::coordinate_first: {
-                Solution found = descend(risk, start, some);
-                if (!found.converged) found = after(found, newton(risk, &found, all));
-                return carry_on(std::move(found), risk);
-            }
+            case SolverKind::newton_first:
+                // From nothing the hinge has no curvature to speak of, and sweeps are the faster way to a first idea.
+                if (!start && L::kind == LossKind::hinge) return sweeps_first(risk, start, 25);
+                return carry_on(newton(risk, start, all), risk);
+            case SolverKind::coordinate_first: return sweeps_first(risk, start, 60);
             default: return descend(risk, start, all);
         }
     }
 
    private:
+    Solution sweeps_first(const Risk& risk, const Solution* start, double passes) {
+        Solution found = descend(risk, start, std::min(passes, grid_.stopping.max_passes));
+        if (!found.converged) found = after(found, newton(risk, &found, grid_.stopping.max_passes));
+        return carry_on(std::move(found), risk);
+    }
+
     Solution carry_on(Solution found, const Risk& risk) {
         const double left = grid_.stopping.max_passes - found.passes;
         return found.converged || left <= 0 ? found : after(found, descend(risk, &found, left));

@@ -96,6 +96,7 @@ class Newton {
         if (warm) w_ = start->w;
         else std::fill(w_.begin(), w_.end(), 0.0);
         loss_.mu = warm ? start->rounding : 1.0;
+        smallest_ = warm ? 0.02 : 0.25;  // a narrow rounding helps near the solution and hurts far from it
         margins(rows_, risk.y, w_.data(), m_.data());
         best.passes = 1;
         bool fresh = true;
@@ -142,7 +143,7 @@ class Newton {
         for (Index j = 0; j < d_; ++j) residual += (w_[j] - v_[j]) * (w_[j] - v_[j]);
         double factor = 1;
         if (fresh) {
-            factor = std::max(0.25, std::min(8.0, std::sqrt(budget / std::max(rounding, 1e-300))));
+            factor = std::max(smallest_, std::min(8.0, std::sqrt(budget / std::max(rounding, 1e-300))));
         } else if (residual / 2 < 0.3 * rounding && rounding > 1.2 * budget) {
             factor = std::max(0.1, std::min(0.7, std::sqrt(0.8 * budget / rounding)));
         }
@@ -184,6 +185,7 @@ class Newton {
     const R& rows_;
     Index n_, d_;
     Rounded<L> loss_;
+    double smallest_ = 0.25;
     std::vector<double> m_, s_, share_, w_, v_, p_, H_;
 };
 
