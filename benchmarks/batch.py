@@ -1,10 +1,10 @@
 """The certified cost-and-regularisation grid against LIBLINEAR, the bundle's parts, and time against n.
 
-Claims (all at a relative duality gap of 1e-3): the 72-point grid, 9 cost ratios x 8 values of C from 0.001 to 10, is at
-least 10 times faster than 72 fits of LIBLINEAR on ijcnn1 and covertype and 3 times on letter; a single fit is no slower;
-time grows nearly linearly with n. LIBLINEAR is `liblinear-official`: its problem is built once, its tolerance is the
-loosest of a few whose median gap is at most 1e-3 on the grid's Cs up to 1 (at larger ones it often stops at its own limit
-of 1,000 iterations, above that gap: its gaps are in the table).
+Claims (all at a relative duality gap of 1e-3): the 72-point grid, 9 cost ratios x 8 values of C from 0.001 to 10,
+is at least 10 times faster than 72 fits of LIBLINEAR on ijcnn1 and covertype and 3 times on letter; a single fit is
+no slower; time grows nearly linearly with n. LIBLINEAR is `liblinear-official`: its problem is built once, its
+tolerance is the loosest of a few whose median gap is at most 1e-3 on the grid's Cs up to 1 (at larger ones it often
+stops at its own limit of 1,000 iterations, above that gap: its gaps are in the table).
 
     STEELYARD_DATA=... python benchmarks/batch.py [grid] [single] [bundle] [scaling]      needs liblinear-official
 """
@@ -51,11 +51,10 @@ class Liblinear:
 def grid(name, rows):
     X, y = load(name, rows)
     theirs = Liblinear(X, y)
-    start = time.perf_counter()
     ours = solve_grid(X, y, RATIOS, CS, TOL)
-    first = time.perf_counter() - start
+    first = interleaved({"ours": lambda: solve_grid(X, y, RATIOS, CS, TOL)}, repeats=2)["ours"]
     bound = {(r.c_pos, r.c_neg, r.C): r.objective * (1 - r.gap) for r in ours}
-    eps, median = tolerance(X, y, theirs, bound)
+    eps = tolerance(X, y, theirs, bound)[0]
     seconds, gaps = 0.0, []
     for p, n in RATIOS:
         for C in CS:
@@ -64,12 +63,11 @@ def grid(name, rows):
             seconds += time.perf_counter() - start
             gaps.append(1 - bound[p, n, float(C)] / objective(X, y, w, p, n, C))
     again = interleaved({"ours": lambda: solve_grid(X, y, RATIOS, CS, TOL)}, repeats=2)["ours"]
-    by_solver = {
-        solver: interleaved({solver: lambda solver=solver: solve_grid(X, y, RATIOS, CS, TOL, solver=solver)}, 1)[solver]
-        for solver in ("coordinate", "newton")
-    }
+    one = {s: lambda s=s: solve_grid(X, y, RATIOS, CS, TOL, solver=s) for s in ("coordinate", "newton")}
+    by_solver = interleaved(one, 2)
     return {
-        "rows": len(y), "columns": X.shape[1], "grid_s": min(first, again), "liblinear_s": seconds, "liblinear_eps": eps,
+        "rows": len(y), "columns": X.shape[1], "grid_s": min(first, again),
+        "liblinear_s": seconds, "liblinear_eps": eps,
         "liblinear_gap_median": float(np.median(gaps)), "liblinear_gap_worst": float(np.max(gaps)),
         "gap_worst": max(r.gap for r in ours), "passes_mean": float(np.mean([r.n_passes for r in ours])),
         "times_faster": seconds / min(first, again), "seconds_by_solver": by_solver,
@@ -133,16 +131,16 @@ def scaling():
     y = np.where(X @ rng.normal(size=20) + 3 * rng.normal(size=10**6) > 3, 1.0, -1.0)
     sizes, out = [10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6], {}
     for loss, solver in (("hinge", "newton"), ("hinge", "coordinate"), ("hinge", "bundle"), ("logistic", "newton")):
-        seconds = [
-            interleaved(
-                {"": lambda n=n: solve_grid(X[:n], y[:n], RATIOS, [100.0 / n], TOL, loss=loss, solver=solver)},
-                2 if n < 10**6 else 1,
-            )[""]
-            for n in sizes
-        ]
+        seconds = [_nine(X[:n], y[:n], loss, solver) for n in sizes]
         exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
         out[f"{loss}, {solver}"] = {"rows": sizes, "seconds": seconds, "exponent": exponent}
     return out
+
+
+def _nine(X, y, loss, solver):
+    C = [100.0 / len(y)]
+    job = {"": lambda: solve_grid(X, y, RATIOS, C, TOL, loss=loss, solver=solver)}
+    return interleaved(job, 2 if len(y) < 10**6 else 1)[""]
 
 
 def main(parts):

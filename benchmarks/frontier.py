@@ -1,11 +1,13 @@
-"""MeasureClassifier against logistic regression and a linear SVM with exactly tuned thresholds, over many sets and measures.
+"""MeasureClassifier against logistic regression and a linear SVM with exactly tuned thresholds, over many sets and
+measures.
 
-For each set and measure: stratified 70/30 splits, the measure on the test part. Under a cap on the false-alarm rate the
-figure is ``TPR - max(0, FPR - a) / a``: recall, less the relative excess over the cap. The opponent is the better of the two
-baselines *on the test parts*, which favours it. A loss or a win counts if a paired t-test with the variance corrected for
-overlapping splits (Nadeau and Bengio 2003) says so at 5 %, after Holm's correction over all comparisons. Claim: no loss.
+For each set and measure: stratified 70/30 splits, the measure on the test part. Under a cap on the false-alarm rate
+the figure is ``TPR - max(0, FPR - a) / a``: recall, less the relative excess over the cap. The opponent is the
+better of the two baselines *on the test parts*, which favours it. A loss or a win counts if a paired t-test with
+the variance corrected for overlapping splits (Nadeau and Bengio 2003) says so at 5 %, after Holm's correction over
+all comparisons. Claim: no loss.
 
-    STEELYARD_DATA=... python benchmarks/frontier.py [splits of the large sets] [splits of the small ones]
+    STEELYARD_DATA=... python benchmarks/frontier.py [splits] [splits, small sets] [rows] [small sets]
 """
 
 import sys
@@ -80,12 +82,12 @@ def significant(rows):
         row["significant"] = True
 
 
-def main(large_splits=5, small_splits=5):
+def main(large_splits=10, small_splits=10, rows=None, small_sets=None):
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="there are .* rows, so .* folds")
-    jobs = [(name, rows, False, large_splits) for name, rows in LARGE.items()]
-    jobs += [(name, None, True, small_splits) for name in small_names()]
-    rows, times = [], {}
+    jobs = [(name, rows or limit, False, large_splits) for name, limit in LARGE.items()]
+    jobs += [(name, None, True, small_splits) for name in small_names()[:: max(1, 35 // (small_sets or 35))]]
+    found_rows, times = [], {}
     for name, limit, is_small, splits in jobs:
         X, y = binary(name, limit, is_small=is_small)
         scores, times[name] = compare(X, y, splits)
@@ -93,22 +95,24 @@ def main(large_splits=5, small_splits=5):
             means = {who: float(np.mean(values)) for who, values in found.items()}
             rival = max(("logistic", "svm"), key=means.get)
             differences = np.subtract(found["ours"], found[rival])
-            rows.append({
+            found_rows.append({
                 "set": name, "measure": label, **means, "rival": rival, "difference": float(differences.mean()),
                 "p": p_value(differences), "significant": False, "splits": splits, "rows": len(y),
             })  # fmt: skip
-        print(name, {row["measure"]: round(row["difference"], 4) for row in rows if row["set"] == name}, flush=True)
-    significant(rows)
-    wins = [row for row in rows if row["difference"] > 0]
+        print(
+            name, {row["measure"]: round(row["difference"], 4) for row in found_rows if row["set"] == name}, flush=True
+        )
+    significant(found_rows)
+    wins = [row for row in found_rows if row["difference"] > 0]
     figures = {
-        "comparisons": len(rows), "splits": {"large": large_splits, "small": small_splits},
-        "ahead": len(wins), "behind": sum(row["difference"] < 0 for row in rows),
+        "comparisons": len(found_rows), "splits": {"large": large_splits, "small": small_splits},
+        "ahead": len(wins), "behind": sum(row["difference"] < 0 for row in found_rows),
         "significant_wins": sum(row["significant"] for row in wins),
-        "significant_losses": sum(row["significant"] and row["difference"] < 0 for row in rows),
-        "seconds_a_fit": times, "rows": rows,
+        "significant_losses": sum(row["significant"] and row["difference"] < 0 for row in found_rows),
+        "seconds_a_fit": times, "rows": found_rows,
     }  # fmt: skip
     write("frontier", figures)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    main(*map(int, sys.argv[1:5]))

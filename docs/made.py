@@ -7,6 +7,8 @@ line that says which benchmark to run.
 import json
 from pathlib import Path
 
+import made_batch
+
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 
 
@@ -23,6 +25,7 @@ def everything(folder):
     (folder / "measures.md").write_text(measures_table() + "\n")
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
+    made_batch.figures(RESULTS, folder)
 
 
 def _where(machine):
@@ -190,4 +193,7 @@ TABLES = {
     "online_steps": online_steps_table,
     "quantification": quantification_table,
     "neyman_pearson_stream": neyman_pearson_stream_table,
+    "batch": made_batch.batch_table,
+    "frontier": made_batch.frontier_table,
+    "fmeasure": made_batch.fmeasure_table,
 }

@@ -1,0 +1,142 @@
+"""Tables and figures of the batch engine, from ``benchmarks/results/{batch,frontier,fmeasure}.json``."""
+
+import json
+
+
+def markdown(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def batch_table(found):
+    parts = []
+    if "grid" in found:
+        header = (
+            "",
+            "rows x columns",
+            "our grid",
+            "72 LIBLINEAR fits",
+            "times faster",
+            "our worst gap",
+            "LIBLINEAR's gap: median, worst",
+        )
+        rows = [
+            (
+                name, f"{g['rows']:,} x {g['columns']}", f"{g['grid_s']:.2f} s",
+                f"{g['liblinear_s']:.1f} s (eps {g['liblinear_eps']:g})", f"**{g['times_faster']:.1f}**",
+                f"{g['gap_worst']:.1e}", f"{g['liblinear_gap_median']:.1e}, {g['liblinear_gap_worst']:.1e}",
+            )
+            for name, g in found["grid"].items()
+        ]  # fmt: skip
+        parts += ["**The 72-point grid.**", markdown(header, rows)]
+        rows = [
+            (name, *(f"{g['seconds_by_solver'][s]:.2f} s" for s in ("coordinate", "newton")))
+            for name, g in found["grid"].items()
+        ]
+        parts += ["By solver:", markdown(("", "coordinate", "newton"), rows)]
+    if "single" in found:
+        rows = [
+            (
+                name,
+                *(f"{s['by_C'][C]['ours'] * 1e3:.0f} ms ({s['by_C'][C]['share_of_liblinear']:.2f})" for C in s["by_C"]),
+            )
+            for name, s in found["single"].items()
+        ]
+        columns = next(iter(found["single"].values()))["by_C"]
+        parts += [
+            "**A single fit** (share of LIBLINEAR's time in brackets).",
+            markdown(("", *(f"C = {C}" for C in columns)), rows),
+        ]
+    if "bundle" in found:
+        parts += ["**The bundle**: seconds, rounds over six Cs, passes a problem, worst gap."]
+        names = list(found["bundle"])
+        variants = list(found["bundle"][names[0]]["variants"])
+        rows = []
+        for label in variants:
+            cells = [found["bundle"][name]["variants"][label] for name in names]
+            rows.append(
+                (
+                    label,
+                    *(
+                        f"{c['seconds']:.2f} s, {c['rounds']}, {c['passes_a_problem']:.0f}, {c['gap_worst']:.1e}"
+                        for c in cells
+                    ),
+                )
+            )
+        rows.append(("default solver", *(f"{found['bundle'][name]['auto_s']:.2f} s" for name in names)))
+        parts.append(markdown(("", *names), rows))
+    if "scaling" in found:
+        rows = [
+            (label, *(f"{s:.2f} s" for s in r["seconds"]), f"{r['exponent']:.2f}")
+            for label, r in found["scaling"].items()
+        ]
+        sizes = next(iter(found["scaling"].values()))["rows"]
+        parts += [
+            "**Time against n** (nine cost pairs, 20 columns).",
+            markdown(("", *(f"{n:,}" for n in sizes), "exponent"), rows),
+        ]
+    return "\n\n".join(parts)
+
+
+def frontier_table(found):
+    rows, measures = found["rows"], list(dict.fromkeys(row["measure"] for row in found["rows"]))
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    cell = {(row["set"], row["measure"]): row for row in rows}
+
+    def show(row):
+        text = f"{100 * row['difference']:+.1f}"
+        return f"**{text}**" if row["significant"] else text
+
+    body = [
+        (f"{name} ({cell[name, measures[0]]['rows']:,})", *(show(cell[name, m]) for m in measures)) for name in sets
+    ]
+    mean = (
+        "*mean*",
+        *(f"{100 * sum(cell[name, m]['difference'] for name in sets) / len(sets):+.2f}" for m in measures),
+    )
+    summary = (
+        f"{found['comparisons']} comparisons: ahead in {found['ahead']}, behind in {found['behind']}; "
+        f"significant after correction: **{found['significant_wins']} wins, {found['significant_losses']} losses** "
+        f"(bold). {found['splits']['large']} splits of the larger sets and {found['splits']['small']} of the small ones."
+    )
+    return markdown(("set (rows)", *measures), [*body, mean]) + "\n\n" + summary
+
+
+def fmeasure_table(found):
+    methods = list(dict.fromkeys(m for t in found["table"].values() for m in t["methods"]))
+    rows = []
+    for name, t in found["table"].items():
+        cells = [t["methods"].get(m) for m in methods]
+        rows.append((name, *("" if c is None else f"{100 * c['f1']:.2f}, {c['seconds']:.2f} s" for c in cells)))
+    return markdown(("", *methods), rows)
+
+
+def figures(results, folder):
+    """Figure 2 of 003 re-made, and time against n."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    if (results / "fmeasure.json").exists():
+        progress = json.loads((results / "fmeasure.json").read_text())["progress"]
+        figure, axes = plt.subplots(
+            1, len(progress), figsize=(4.2 * len(progress), 3.4), layout="constrained", squeeze=False
+        )
+        for ax, (name, lines) in zip(axes[0], progress.items(), strict=True):
+            for label, values in lines.items():
+                ax.plot(range(1, len(values) + 1), values, label=label, lw=1.2)
+            ax.set(title=name, xlabel="round", yscale="log")
+        axes[0][0].set_ylabel("objective")
+        axes[0][0].legend()
+        figure.savefig(folder / "bundle.svg")
+        plt.close(figure)
+    known = json.loads((results / "batch.json").read_text()) if (results / "batch.json").exists() else {}
+    if "scaling" in known:
+        figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
+        for label, r in known["scaling"].items():
+            ax.loglog(r["rows"], r["seconds"], "o-", label=f"{label} (n^{r['exponent']:.2f})")
+        ax.set(xlabel="rows", ylabel="seconds for nine cost pairs")
+        ax.legend()
+        figure.savefig(folder / "scaling.svg")
+        plt.close(figure)
