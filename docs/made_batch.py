@@ -97,7 +97,7 @@ def frontier_table(found):
     summary = (
         f"{found['comparisons']} comparisons: ahead in {found['ahead']}, behind in {found['behind']}; "
         f"significant after correction: **{found['significant_wins']} wins, {found['significant_losses']} losses** "
-        f"(bold). {found['splits']['large']} splits of the larger sets and {found['splits']['small']} of the small ones."
+        f"(bold). {found['splits']['large']} splits of the larger sets, {found['splits']['small']} of the small."
     )
     return markdown(("set (rows)", *measures), [*body, mean]) + "\n\n" + summary
 
