@@ -6,9 +6,10 @@ no slower; time grows nearly linearly with n. LIBLINEAR is `liblinear-official`:
 tolerance is the loosest of a few whose median gap is at most 1e-3 on the grid's Cs up to 1 (at larger ones it often
 stops at its own limit of 1,000 iterations, above that gap: its gaps are in the table).
 
-    STEELYARD_DATA=... python benchmarks/batch.py [grid] [single] [bundle] [scaling]      needs liblinear-official
+    STEELYARD_DATA=... python benchmarks/batch.py [parts] [sets]      needs liblinear-official
 """
 
+import json
 import sys
 import time
 
@@ -143,20 +144,20 @@ def _nine(X, y, loss, solver):
     return interleaved(job, 2 if len(y) < 10**6 else 1)[""]
 
 
-def main(parts):
-    import json
-
+def main(words):
+    """`words`: which parts and which sets; all of them unless named."""
     known = RESULTS / "batch.json"
     figures = json.loads(known.read_text()) if known.exists() else {}
     figures.pop("machine", None)
-    parts = parts or ["grid", "single", "bundle", "scaling"]
+    parts = [word for word in words if word not in SETS] or ["single", "grid", "bundle", "scaling"]
+    sets = [word for word in words if word in SETS] or list(SETS)
     for part, job in (("single", single), ("grid", grid), ("bundle", bundle)):
-        for name, rows in SETS.items() if part in parts else ():
-            figures.setdefault(part, {})[name] = job(name, rows)
+        for name in sets if part in parts else ():
+            figures.setdefault(part, {})[name] = job(name, SETS[name])
             write("batch", figures)
     if "scaling" in parts:
         figures["scaling"] = scaling()
-    write("batch", figures)
+        write("batch", figures)
 
 
 if __name__ == "__main__":
