@@ -20,7 +20,7 @@ def make(n=1200, seed=0, weights=0.85, flip=0.05):
     return make_classification(n, 8, n_informative=4, weights=[weights], flip_y=flip, class_sep=0.8, random_state=seed)
 
 
-FAST = {"C": [0.01, 1.0]}
+FAST = {"C": [0.01, 1.0], "random_state": 0}
 
 
 def test_attributes():
@@ -120,8 +120,8 @@ def test_weights_count_in_losses_and_measure():
 
 def test_same_bits_for_any_n_jobs_and_the_same_seed():
     X, y = make(900)
-    one = sy.MeasureClassifier(random_state=0, n_jobs=1, loss="hinge", solver="coordinate", **FAST).fit(X, y)
-    two = sy.MeasureClassifier(random_state=0, n_jobs=2, loss="hinge", solver="coordinate", **FAST).fit(X, y)
+    one = sy.MeasureClassifier(n_jobs=1, loss="hinge", solver="coordinate", **FAST).fit(X, y)
+    two = sy.MeasureClassifier(n_jobs=2, loss="hinge", solver="coordinate", **FAST).fit(X, y)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     assert one.intercept_ == two.intercept_
 
@@ -138,8 +138,8 @@ def test_clone_and_pickle():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_solvers_find_models_of_one_quality(solver, loss):
     X, y = make(2500)
-    model = sy.MeasureClassifier(solver=solver, loss=loss, random_state=0, **FAST).fit(X, y)
-    reference = sy.MeasureClassifier(loss=loss, random_state=0, **FAST).fit(X, y)
+    model = sy.MeasureClassifier(solver=solver, loss=loss, **FAST).fit(X, y)
+    reference = sy.MeasureClassifier(loss=loss, **FAST).fit(X, y)
     assert model.loss_ == loss
     assert model.best_score_ == pytest.approx(reference.best_score_, abs=0.02)
 
@@ -163,7 +163,7 @@ def test_not_monotone_measures_stay_skilful():
 
 def test_held_out_share_and_splitters():
     X, y = make(900)
-    share = sy.MeasureClassifier(cv=0.3, random_state=0, **FAST).fit(X, y)
+    share = sy.MeasureClassifier(cv=0.3, **FAST).fit(X, y)
     assert share.frontier_.n_rows == 270
     assert sy.MeasureClassifier(cv=ShuffleSplit(3, test_size=0.2, random_state=0), **FAST).fit(X, y).best_score_ > 0.3
     with pytest.raises(ValueError, match="nothing 'prefit'"):

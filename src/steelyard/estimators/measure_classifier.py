@@ -145,7 +145,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
         Cs, losses = self._grid()
-        constant = _typical_norm(X) if self.fit_intercept else 0.0
+        constant = _typical_norm(X, weight) if self.fit_intercept else 0.0
         rows = _with_constant(X, constant) if self.fit_intercept else X
         splits, whole = self._splits(is_positive)
         sample = Sample(rows, np.where(is_positive, 1.0, -1.0), weight, splits)
@@ -308,10 +308,10 @@ def _with_constant(X: Any, value: float) -> Any:
     return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
 
 
-def _typical_norm(X: Any) -> float:
+def _typical_norm(X: Any, weight: np.ndarray | None) -> float:
     """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
-    values = X.data if sp.issparse(X) else X
-    norm = float(np.sqrt(np.sum(np.square(values, dtype=np.float64)) / max(X.shape[0], 1)))
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    norm = float(np.sqrt(np.average(squares.astype(np.float64), weights=weight)))
     return norm if 0.0 < norm < np.inf else 1.0
 
 

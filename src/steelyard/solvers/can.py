@@ -73,8 +73,14 @@ def can(
     top, bottom = parts(measure)
     levels = [start]
     point, payload = oracle(top - start * bottom, None)
-    while True:
-        levels.append(rate(top, point) / rate(bottom, point))
-        if levels[-1] <= levels[-2] + tol or len(levels) > max_iter:
-            return CanResult(point, payload, tuple(levels), levels[-1] <= levels[-2] + tol)
-        point, payload = oracle(top - levels[-1] * bottom, point)
+    levels.append(rate(top, point) / rate(bottom, point))
+    for _ in range(max_iter - 1):
+        new_point, new_payload = oracle(top - levels[-1] * bottom, point)
+        level = rate(top, new_point) / rate(bottom, new_point)
+        if level < levels[-1]:  # only an inexact oracle falls back: the point before was better
+            return CanResult(point, payload, tuple(levels), True)
+        point, payload = new_point, new_payload
+        levels.append(level)
+        if levels[-1] <= levels[-2] + tol:
+            return CanResult(point, payload, tuple(levels), True)
+    return CanResult(point, payload, tuple(levels), False)
