@@ -6,6 +6,8 @@
 //   solve_master      master.hpp       the bundle's small quadratic problem, for its tests       (bind_batch.cpp)
 //   line_search       line_search.hpp  the best step along a ray, for its tests                  (bind_batch.cpp)
 //   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.cpp)
+//   most_violated     contingency.hpp  the search of structural SVMs, for its tests                (bind_structural.cpp)
+//   StructuralSvm     structural.hpp   cutting planes for any loss of the confusion matrix         (bind_structural.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
@@ -20,6 +22,7 @@
 #include "arrays.hpp"
 #include "bind_batch.hpp"
 #include "bind_stream.hpp"
+#include "bind_structural.hpp"
 #include "frontier.hpp"
 #include "tape.hpp"
 
@@ -78,4 +81,5 @@ NB_MODULE(_core, m) {
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
     bind_batch(m);
     bind_stream(m);
+    bind_structural(m);
 }

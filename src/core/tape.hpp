@@ -51,6 +51,8 @@ public:
         return slots_.back();
     }
 
+    const std::vector<Instruction>& instructions() const { return instructions_; }
+
 private:
     std::vector<Instruction> instructions_;
     std::vector<ValueAndGradient> slots_;
