@@ -9,6 +9,7 @@ fpr <= 0.01
 
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
 from .constraints import Constraint
+from .expected import expected_fbeta_labels
 from .expression import Measure
 from .functions import (
     absolute,
@@ -57,6 +58,6 @@ __all__ = [
     "tpr", "tnr", "fpr", "fnr", "prevalence", "smoothing",
     "log", "sqrt", "square", "power", "absolute", "minimum", "maximum",
     "geometric_mean", "harmonic_mean", "quadratic_mean",
-    "Measure", "Constraint", "rates", "NAMED",
+    "Measure", "Constraint", "rates", "expected_fbeta_labels", "NAMED",
     *(measure.__name__ for measure in NAMED),
 ]  # fmt: skip
