@@ -13,15 +13,19 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
     "OnlineClassifier": "estimators.online",
+    "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
     "FrontierDisplay": "plots",
 }
 __all__ = [
+    "ExpectedFBetaClassifier",
     "FrontierDisplay",
     "MeasureClassifier",
     "OnlineClassifier",
+    "StructuralSVM",
     "ThresholdClassifier",
     "__version__",
     "measures",
@@ -30,8 +34,10 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import measures, streams
+    from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
     from .estimators.online import OnlineClassifier
+    from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
     from .plots import FrontierDisplay
 
