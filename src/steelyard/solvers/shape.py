@@ -7,8 +7,9 @@ Two shapes make the search for the most violated confusion matrix easy (`solvers
 - *a mixed derivative of one sign*: ``d2 M / dP dN`` is nowhere negative (+1), nowhere positive (-1) or zero (0).
   Known for some named measures (derived below), for a concave or convex function of the count, and kept by sums.
 
-With ``a`` positives and ``b`` negatives called, the loss ``top - M`` has ``d2 L / da db = (d2 M / dP dN) / (n_pos n_neg)``:
-one sign comes from the minus, and one from ``N = 1 - b / n_neg``. None means that no sign is known.
+With ``a`` positives and ``b`` negatives called, the loss ``top - M`` has
+``d2 L / da db = (d2 M / dP dN) / (n_pos n_neg)``: one sign comes from the minus, and one from ``N = 1 - b / n_neg``.
+None means that no sign is known.
 """
 
 from __future__ import annotations
