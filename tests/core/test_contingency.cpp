@@ -1,26 +1,15 @@
 // The searches for the most violated confusion matrix against the table, built plain and under the sanitizers.
-#include <cstdio>
-
 #include "structural.hpp"
 
+#include "check.hpp"
+
 using namespace steelyard;
-
-static int failures = 0;
-
-static void expect(bool condition, const char* what) {
-    if (!condition) {
-        std::printf("FAILED: %s\n", what);
-        ++failures;
-    }
-}
 
 static std::uint64_t state = 1;
 static double uniform() {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     return static_cast<double>(state >> 11) / 9007199254740992.0;
 }
-
-static bool close(double x, double y) { return std::fabs(x - y) <= 1e-11 * (1 + std::fabs(y)); }
 
 // F1 = 2 p P / (p + p P + (1 - p)(1 - N)), in percent.
 static ConfusionLoss f1(Index n) {
@@ -103,6 +92,5 @@ int main() {
     test_searches_equal_the_table();
     test_ranges_hold_values_and_slopes();
     test_cutting_planes();
-    std::printf("%s\n", failures ? "FAILED" : "ok");
-    return failures ? 1 : 0;
+    return verdict();
 }

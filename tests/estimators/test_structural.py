@@ -94,6 +94,13 @@ def test_a_run_that_ends_early_says_so(capsys):
     assert capsys.readouterr().out.count("cut ") == 3
 
 
+def test_a_bound_that_is_best_at_zero_is_named():
+    noise = np.random.default_rng(0).normal(size=(2000, 3))
+    labels = np.arange(2000) % 20 == 0
+    with pytest.warns(UserWarning, match="the bound on f1 is smallest at w = 0"):
+        assert not sy.StructuralSVM("f1").fit(noise, labels).predict(noise).any()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -119,20 +119,30 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
         self.search_ = found.loss.search
         if self.verbose:
             print(f"StructuralSVM: {found.loss.name}, {self.n_iter_} cuts, {self.objective_:.6g}, gap {self.gap_:.1e}")
+        self._warn(found)
+        return self
+
+    def _warn(self, found: structural.StructuralResult) -> None:
+        if not found.coef.any():
+            warnings.warn(
+                f"the bound on {found.loss.name} is smallest at w = 0, so every row gets the same label: no linear "
+                "model tells the classes apart well enough for it. Try 'zero_one', or ThresholdClassifier",
+                UserWarning,
+                stacklevel=3,
+            )
         if not found.converged:
             warnings.warn(
                 f"stopped after {self.n_iter_} cuts at a relative gap of {self.gap_:.2g}, above tol={self.tol}: a "
                 "smaller C or scaled features (StandardScaler) need fewer; or raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _check_parameters(self) -> None:
-        for name, low in (("C", "0"), ("tol", "0")):
+        for name in ("C", "tol"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not 0.0 < value < np.inf:
-                raise ValueError(f"{name} must be a finite number above {low}; got {value!r}")
+                raise ValueError(f"{name} must be a finite number above 0; got {value!r}")
         if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter is a number of cuts, at least 1; got {self.max_iter!r}")
 
