@@ -149,10 +149,14 @@ private:
         for (Index k = 1; k < blocks.count(); ++k)
             for (Index j = 0; j < d_; ++j) parts[j] += parts[k * d_ + j];
         for (Index j = 0; j < d_; ++j) parts[j] *= sorted_.kappa;
-        double drop = 0;
-        for (Index j = 0; j < d_; ++j) drop += parts[j] * w_[j];
+        double drop = 0, square = 0;
+        for (Index j = 0; j < d_; ++j) {
+            drop += parts[j] * w_[j];
+            square += parts[j] * parts[j];
+        }
+        if (!std::isfinite(square)) throw std::invalid_argument("the squares of X overflow: scale the features (StandardScaler)");
         // The master divides by entries of the Gram matrix: a cut without slope gets one that is too small to matter.
-        if (std::all_of(parts.begin(), parts.begin() + d_, [](double x) { return x == 0; })) parts[0] = 1e-100;
+        if (square == 0) parts[0] = 1e-100;
         pool_.add(1, parts.data(), cell.value - drop);
     }
 

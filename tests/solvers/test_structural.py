@@ -87,15 +87,12 @@ def test_the_bound_never_crosses_and_the_gap_is_certified():
 @pytest.mark.parametrize("C", [1e-8, 1e8])
 @pytest.mark.parametrize("loss", ["kld", "f1", "zero_one"])
 def test_extreme_C(C, loss):
-    found = solve(X, Y, loss, C, max_iter=300)
-    assert np.isfinite(found.objective)
+    found = solve(X, Y, loss, C)
+    assert found.converged
     assert np.isfinite(found.coef).all()
     if C < 1:
-        assert found.converged
         at_zero = found.loss.value([0, Y.sum(), 0, Y.sum()], [0, 0, (~Y).sum(), (~Y).sum()]).max()
         assert found.objective == pytest.approx(C * at_zero, rel=1e-3)
-    else:
-        assert found.gap < 0.5
 
 
 def test_equal_scores_and_constant_rows():
@@ -106,6 +103,17 @@ def test_equal_scores_and_constant_rows():
         assert found.converged
         score = flat @ found.coef + found.intercept
         assert len(np.unique(score)) == 1
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-160])
+def test_tiny_rows(scale):
+    found = solve(scale * X, Y, "f1", 1.0)
+    assert found.objective == pytest.approx(100.0)
+
+
+def test_huge_rows_are_refused():
+    with pytest.raises(ValueError, match="squares of X overflow: scale the features"):
+        solve(1e160 * X, Y, "f1", 1.0)
 
 
 def test_an_interrupt_stops_at_the_next_cut():

@@ -123,7 +123,7 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
         return self
 
     def _warn(self, found: structural.StructuralResult) -> None:
-        if not found.coef.any():
+        if found.converged and not found.coef.any():
             warnings.warn(
                 f"the bound on {found.loss.name} is smallest at w = 0, so every row gets the same label: no linear "
                 "model tells the classes apart well enough for it. Try 'zero_one', or ThresholdClassifier",
