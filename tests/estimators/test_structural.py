@@ -70,6 +70,15 @@ def test_trained_for_a_measure_it_beats_the_plain_machine(loss, measure):
     assert measure.score(Y, trained.predict(X)) > measure.score(Y, LinearSVC().fit(X, Y).predict(X))
 
 
+@pytest.mark.parametrize(("loss", "calls"), [("prbep", Y.sum()), ("rec@300", 300), ("prec@40", 40), ("prec@1%", 12)])
+def test_rankings_call_as_many_rows_as_they_say(loss, calls):
+    model = sy.StructuralSVM(loss, C=10.0).fit(X, Y)
+    assert model.predict(X).sum() == calls
+    found = (Y[model.predict(X) == 1] == 1).mean()
+    assert found > 2 * Y.mean()
+    assert sy.StructuralSVM(loss, C=10.0, fit_intercept=False).fit(X, Y).intercept_ == 0.0
+
+
 def test_the_objective_bounds_the_training_loss():
     model = sy.StructuralSVM("f1", C=1.0).fit(X, Y)
     w = np.append(model.coef_, model.intercept_)

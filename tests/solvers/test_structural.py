@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 import steelyard.measures as m
 from reference.structural import LOSSES, optimum
-from steelyard.solvers.structural import solve
+from steelyard.solvers.structural import solve, threshold_of
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.05, random_state=2)
 Y = Y == 1
@@ -103,6 +103,14 @@ def test_equal_scores_and_constant_rows():
         assert found.converged
         score = flat @ found.coef + found.intercept
         assert len(np.unique(score)) == 1
+
+
+def test_threshold_of_ties_and_ends():
+    scores = np.array([1.0, 5.0, 5.0, 2.0, 1.0])
+    called = [int((scores > threshold_of(scores, k)).sum()) for k in range(1, 6)]
+    assert called == [0, 2, 3, 3, 5]
+    high = np.nextafter(1.0, 2.0)
+    assert threshold_of(np.array([high, 1.0]), 1) == 1.0
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-160])

@@ -41,7 +41,8 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Relative duality gap to stop at.
     fit_intercept : bool, default=True
-        Adds a column of ones; its weight is regularised like the others, as in SVMperf.
+        Adds a column of ones; its weight is regularised like the others, as in SVMperf. For rankings the threshold is
+        then set to call K training rows positive (the number of positives for ``prbep``).
     max_iter : int, default=2000
         Cuts at most; a fit that ran out of them warns and keeps the best model seen.
     pos_label : label, default=None
@@ -72,8 +73,8 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
     >>> X, y = make_classification(4000, weights=[0.8], flip_y=0.1, class_sep=0.6, random_state=0)
     >>> plain = LinearSVC().fit(X[:2000], y[:2000]).predict(X[2000:])
     >>> counts = sy.StructuralSVM("kld", C=10).fit(X[:2000], y[:2000]).predict(X[2000:])
-    >>> [round(float(v.mean()), 3) for v in (y[2000:], plain, counts)]
-    [0.207, 0.062, 0.266]
+    >>> [round(float(v.mean()), 2) for v in (y[2000:], plain, counts)]
+    [0.21, 0.06, 0.27]
     """
 
     def __init__(

@@ -24,9 +24,12 @@ a measure                 ``M(1, 1) - M``                         one pass, boun
 
 The quantification losses are those of the patch to SVMperf that the field uses (Esuli & Sebastiani 2015; Barranquero
 et al. 2015), with one difference: the patch leaves ``kld`` at a hundredth of its scale here, so its ``-c`` is C/100
-for that one loss. ``rec@K`` and ``prec@K`` are SVMperf's: K is a number of training rows, or a share as in ``rec@5%``,
-not below the positives for ``rec@K`` and not above them for ``prec@K``, so that the true labels are among those
-compared.
+for that one loss.
+
+``rec@K`` and ``prec@K`` are SVMperf's: K is a number of training rows, or a share as in ``rec@5%``, not below the
+positives for ``rec@K`` and not above them for ``prec@K``, so that the true labels are among those compared. (Over
+exactly K calls they are not, and then an intercept alone meets every constraint.) These losses rank rows; the
+threshold is then set to call K training rows, or `n_pos` for ``prbep``.
 """
 
 from __future__ import annotations
@@ -70,6 +73,7 @@ class ConfusionLoss:
     mixed: int = 0  # the sign of the mixed difference, 0 if none is known
     least: int = 0  # calls of the confusion matrices that count
     most: int = 0
+    calls: int | None = None  # of a ranking loss: how many training rows the model is to call positive
 
     @property
     def n(self) -> int:
@@ -119,7 +123,7 @@ def resolve(loss: str | Measure, n_pos: int, n_neg: int) -> ConfusionLoss:
     if loss in MEASURES:
         return _of_measure(MEASURES[loss], loss, n_pos, n_neg)
     if loss == "prbep":
-        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), least=n_pos, most=n_pos)
+        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), least=n_pos, most=n_pos, calls=n_pos)
     return _with_number(loss, n_pos, n_neg)
 
 
@@ -179,12 +183,12 @@ def _with_number(loss: str, n_pos: int, n_neg: int) -> ConfusionLoss:
             raise ValueError(
                 f"loss={loss!r}: recall at K needs K >= {n_pos}, the positives; for fewer calls use 'prec@{k}'"
             )
-        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), most=k)
+        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), most=k, calls=k)
     if k > n_pos:
         raise ValueError(
             f"loss={loss!r}: precision at K needs K <= {n_pos}, the positives; for more calls use 'rec@{k}'"
         )
-    return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Precision(), least=k, most=n)
+    return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Precision(), least=k, most=n, calls=k)
 
 
 def _rows(loss: str, number: str, n: int) -> int:

@@ -49,7 +49,11 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class StructuralResult:
-    """The best model found: ``score = x.coef + intercept``, positive if above 0."""
+    """The best model found: ``score = x.coef + intercept``, positive if above 0.
+
+    For losses of rankings (``prbep rec@K prec@K``) the intercept is set to call as many training rows as the loss says;
+    `objective` and `gap` are those of the problem, before that.
+    """
 
     coef: Array
     intercept: float
@@ -99,7 +103,24 @@ def solve(
             callback(state)
     w = np.asarray(svm.weights())
     coef, intercept = (w[:-1], float(w[-1])) if fit_intercept else (w, 0.0)
+    if fit_intercept and bound_loss.calls is not None:
+        intercept = -threshold_of(np.asarray(X @ coef, dtype=np.float64), bound_loss.calls)
     return StructuralResult(coef, intercept, state.objective, state.gap, state.n_iter, converged, bound_loss)
+
+
+def threshold_of(scores: Array, calls: int) -> float:
+    """The middle of the gap below the `calls` highest scores; where scores tie across it, fewer lie above.
+
+    >>> threshold_of(np.array([3.0, 1.0, 2.0, 0.0]), 2)
+    1.5
+    """
+    falling = np.sort(scores)[::-1]
+    last = float(falling[calls - 1])
+    if calls == len(falling):
+        return float(np.nextafter(last, -np.inf))
+    below = float(falling[calls])
+    middle = below + (last - below) / 2.0
+    return middle if below < middle < last else below
 
 
 def _start(X: Any, positive: NDArray[np.bool_], loss: ConfusionLoss, C: float, intercept: bool, n_threads: int) -> Any:
