@@ -1,7 +1,9 @@
-"""What every classifier here does with labels and weights, once: two classes, one of them positive, and weights."""
+"""What every classifier here does with labels, weights and `n_jobs`, once: two classes, one of them positive."""
 
 from __future__ import annotations
 
+import numbers
+import os
 from typing import Any
 
 import numpy as np
@@ -57,3 +59,12 @@ def check_measure(measure: Any) -> Measure:
             f"measure must be a measure such as steelyard.measures.FBeta(1) or an expression of them; got {measure!r}"
         )
     return measure
+
+
+def threads(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` asks for."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs is a number of threads, None for one or -1 for all cores; got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))

@@ -8,8 +8,6 @@ offset taken exactly (`solvers.exploration`). Algorithm 2 of Kar et al. (2016), 
 
 from __future__ import annotations
 
-import numbers
-import os
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -38,7 +36,7 @@ from ..solvers.exploration import (
     scale_of,
     thinned,
 )
-from ._binary import check_measure, check_weight, encode_labels
+from ._binary import check_measure, check_weight, encode_labels, threads
 from ._scored_rows import check_cv
 
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -151,7 +149,7 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         sample = Sample(rows, np.where(is_positive, 1.0, -1.0), weight, splits)
         rng = check_random_state(self.random_state)
         inner = "auto" if self.solver == "can" else self.solver
-        effort = Effort(min(10 * self.tol, 0.1), inner, _threads(self.n_jobs), int(rng.randint(2**31)))
+        effort = Effort(min(10 * self.tol, 0.1), inner, threads(self.n_jobs), int(rng.randint(2**31)))
         exploration = Exploration(sample, goal, effort)
         chosen = (
             self._alternate(exploration, losses, Cs) if self.solver == "can" else self._explore(exploration, losses, Cs)

@@ -8,7 +8,6 @@ SVMperf's problem and scaling, solved by `solvers.structural`; the losses are in
 from __future__ import annotations
 
 import numbers
-import os
 import warnings
 from typing import Any
 
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..measures import Measure
 from ..solvers import structural
-from ._binary import check_weight, encode_labels
+from ._binary import check_weight, encode_labels, threads
 
 
 class StructuralSVM(ClassifierMixin, BaseEstimator):
@@ -111,7 +110,7 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
             X, is_positive = X[rows], is_positive[rows]
         found = structural.solve(
             X, is_positive, self.loss, self.C, self.tol, fit_intercept=self.fit_intercept, max_iter=self.max_iter,
-            n_threads=_threads(self.n_jobs), callback=_print_cut if self.verbose > 1 else None,
+            n_threads=threads(self.n_jobs), callback=_print_cut if self.verbose > 1 else None,
         )  # fmt: skip
         sign = 1.0 if self._positive == self.classes_[1] else -1.0
         self.coef_ = sign * found.coef.reshape(1, -1)
@@ -175,14 +174,6 @@ def _repetitions(weight: np.ndarray) -> np.ndarray:
             "whole numbers, or use a solver of weighted rates such as ThresholdClassifier"
         )
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
-
-
-def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs is a number of threads, None for one or -1 for all cores; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
 def _print_cut(state: structural.State) -> None:
