@@ -43,7 +43,8 @@ ConfusionLoss measure_loss(Ints op, Ints left, Ints right, Doubles number, doubl
     ConfusionLoss loss;
     loss.search = search_of(search);
     if (loss.search == Search::counts) throw nb::value_error("a measure has no table of counts");
-    if (loss.search == Search::divide && mixed == 0) throw nb::value_error("divide and conquer needs a mixed difference of one sign");
+    if (loss.search == Search::divide && mixed == 0)
+        throw nb::value_error("divide and conquer needs a mixed difference of one sign");
     std::vector<Instruction> steps(op.shape(0));
     if (left.shape(0) != steps.size() || right.shape(0) != steps.size() || number.shape(0) != steps.size())
         throw std::invalid_argument("the four arrays of a tape must have one length");
@@ -64,7 +65,8 @@ void check_counts(const ConfusionLoss& loss, Index n) {
 
 std::tuple<Index, Index, double> find_most_violated(ConfusionLoss loss, Doubles scores, Bools positive, double kappa) {
     const auto n = static_cast<Index>(scores.shape(0));
-    if (static_cast<Index>(positive.shape(0)) != n) throw std::invalid_argument("scores and labels must have one length");
+    if (static_cast<Index>(positive.shape(0)) != n)
+        throw std::invalid_argument("scores and labels must have one length");
     check_counts(loss, n);
     Cell cell;
     {
@@ -90,8 +92,21 @@ std::unique_ptr<Structural> start(const Rows& rows, nb::object X, Bools positive
     if (static_cast<Index>(positive.shape(0)) != n) throw std::invalid_argument("rows and labels must have one length");
     check_counts(loss, n);
     auto made = std::make_unique<Structural>(Structural{std::move(X), positive, nullptr});
-    made->svm = std::make_unique<StructuralSvm>(rows, positive.data(), loss, StructuralOptions{C, intercept, n_threads});
+    const StructuralOptions options{C, intercept, n_threads};
+    made->svm = std::make_unique<StructuralSvm>(rows, positive.data(), loss, options);
     return made;
+}
+
+std::unique_ptr<Structural> start_dense(AnyMatrix X, Bools positive, const ConfusionLoss& loss, double C,
+                                        bool intercept, int n_threads) {
+    return start(dense_rows(X), nb::cast(X), positive, loss, C, intercept, n_threads);
+}
+
+std::unique_ptr<Structural> start_sparse(AnyVector values, AnyVector columns, AnyVector starts, Index n_cols,
+                                         Bools positive, const ConfusionLoss& loss, double C, bool intercept,
+                                         int n_threads) {
+    const Rows rows = sparse_rows(values, columns, starts, n_cols);
+    return start(rows, nb::make_tuple(values, columns, starts), positive, loss, C, intercept, n_threads);
 }
 
 std::tuple<double, double, Index, Index> step(Structural& self, double slack) {
@@ -108,19 +123,15 @@ void bind_structural(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ConfusionLoss>(m, "ConfusionLoss", "A loss of the confusion matrix, and how its table is searched.")
         .def_static("of_counts", &counts_loss, "counts"_a, "search"_a, "The loss for 0 .. n calls.")
-        .def_static("of_measure", &measure_loss, "op"_a, "left"_a, "right"_a, "number"_a, "smoothing"_a, "scale"_a, "top"_a,
-                    "search"_a, "mixed"_a, "least"_a, "most"_a, "scale (top - measure), over matrices with least .. most calls.");
+        .def_static("of_measure", &measure_loss, "op"_a, "left"_a, "right"_a, "number"_a, "smoothing"_a, "scale"_a,
+                    "top"_a, "search"_a, "mixed"_a, "least"_a, "most"_a,
+                    "scale (top - measure), over matrices with least .. most calls.");
     m.def("most_violated", &find_most_violated, "loss"_a, "scores"_a, "positive"_a, "kappa"_a,
           "Called positives, called negatives and the value of the most violated confusion matrix.");
     nb::class_<Structural>(m, "StructuralSvm", "The cutting planes of a structural SVM, one step at a time.")
-        .def_static("dense", [](AnyMatrix X, Bools positive, const ConfusionLoss& loss, double C, bool intercept, int n_threads) {
-            return start(dense_rows(X), nb::cast(X), positive, loss, C, intercept, n_threads);
-        }, "X"_a, "positive"_a, "loss"_a, "C"_a, "intercept"_a, "n_threads"_a)
-        .def_static("sparse", [](AnyVector values, AnyVector columns, AnyVector starts, Index n_cols, Bools positive,
-                                 const ConfusionLoss& loss, double C, bool intercept, int n_threads) {
-            return start(sparse_rows(values, columns, starts, n_cols), nb::make_tuple(values, columns, starts), positive, loss, C,
-                         intercept, n_threads);
-        }, "values"_a, "columns"_a, "starts"_a, "n_cols"_a, "positive"_a, "loss"_a, "C"_a, "intercept"_a, "n_threads"_a)
+        .def_static("dense", &start_dense, "X"_a, "positive"_a, "loss"_a, "C"_a, "intercept"_a, "n_threads"_a)
+        .def_static("sparse", &start_sparse, "values"_a, "columns"_a, "starts"_a, "n_cols"_a, "positive"_a, "loss"_a,
+                    "C"_a, "intercept"_a, "n_threads"_a)
         .def("step", &step, "slack"_a, "One cut: the best objective so far, the lower bound, and the cut's two counts.")
         .def("weights", [](const Structural& self) { return own(std::vector<double>(self.svm->best())); },
              "The best w so far; the intercept comes last.");

@@ -1,7 +1,7 @@
 // The most violated confusion matrix of a structural SVM: by one pass, by divide and conquer, or by the whole table.
 //
-//   given   scores s_i of P positive and N negative rows, kappa > 0, and a loss L(a, b) of the confusion matrix in which a
-//           positives and b negatives are called positive
+//   given   scores s_i of P positive and N negative rows, kappa > 0, and a loss L(a, b) of the confusion matrix in
+//           which a positives and b negatives are called positive
 //   find    max over label vectors y'  L(y') - kappa sum of y_i s_i over the rows where y' differs from y
 //
 // For given counts the cheapest rows to flip are the lowest positives and the highest negatives, so this is
@@ -9,10 +9,11 @@
 //   max over (a, b)  L(a, b) + U[a] + F[b],    U[a] = -kappa (sum of the P - a lowest positive scores),
 //                                              F[b] = kappa (sum of the b highest negative scores),   both concave.
 //
-// L of the count a + b alone: the best a + b calls are the rows of highest score, whatever their class, so one walk down
-// the sorted scores visits every candidate. L with a mixed difference L(a+1, b+1) - L(a+1, b) - L(a, b+1) + L(a, b) of one
-// sign: the best b of a row of the table moves one way as a grows, so divide and conquer needs O((P + N) log P) cells.
-// Any L: the table (Joachims 2005, Algorithm 2), which the others are tested against; pruned.hpp spares most of it.
+// L of the count a + b alone: the best a + b calls are the rows of highest score, whatever their class, so one walk
+// down the sorted scores visits every candidate. L whose mixed difference L(a+1, b+1) - L(a+1, b) - L(a, b+1) + L(a, b)
+// has one sign: the best b of a row of the table moves one way as a grows, so divide and conquer needs
+// O((P + N) log P) cells. Any L: the table (Joachims 2005, Algorithm 2), which the others are tested against;
+// pruned.hpp spares most of it.
 #pragma once
 
 #include <algorithm>
@@ -106,24 +107,31 @@ inline Cell search_counts(const SortedScores& s, const CountLoss& loss) {
     return best;
 }
 
-// Rows a0 .. a1 of the table, whose best columns lie in b0 .. b1; `rises` is the sign of the mixed difference.
-template <class Loss>
-void search_rows(const SortedScores& s, const Loss& loss, bool rises, Index a0, Index a1, Index b0, Index b1, Cell& best) {
-    if (a0 > a1) return;
-    const Index a = a0 + (a1 - a0) / 2;
-    Cell here;
-    for (Index b = b0; b <= b1; ++b) here.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
-    best.offer(here.a, here.b, here.value);
-    search_rows(s, loss, rises, a0, a - 1, rises ? b0 : here.b, rises ? here.b : b1, best);
-    search_rows(s, loss, rises, a + 1, a1, rises ? here.b : b0, rises ? b1 : here.b, best);
-}
-
 // A loss with a mixed difference of one sign: >= 0 if `rises`, <= 0 otherwise.
 template <class Loss>
-Cell search_divided(const SortedScores& s, const Loss& loss, bool rises) {
+struct DividedSearch {
+    const SortedScores& s;
+    const Loss& loss;
+    bool rises;
     Cell best;
-    search_rows(s, loss, rises, 0, s.P(), 0, s.N(), best);
-    return best;
+
+    // Rows a0 .. a1 of the table, whose best columns lie in b0 .. b1.
+    void rows(Index a0, Index a1, Index b0, Index b1) {
+        if (a0 > a1) return;
+        const Index a = a0 + (a1 - a0) / 2;
+        Cell here;
+        for (Index b = b0; b <= b1; ++b) here.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
+        best.offer(here.a, here.b, here.value);
+        rows(a0, a - 1, rises ? b0 : here.b, rises ? here.b : b1);
+        rows(a + 1, a1, rises ? here.b : b0, rises ? b1 : here.b);
+    }
+};
+
+template <class Loss>
+Cell search_divided(const SortedScores& s, const Loss& loss, bool rises) {
+    DividedSearch<Loss> search{s, loss, rises, {}};
+    search.rows(0, s.P(), 0, s.N());
+    return search.best;
 }
 
 }  // namespace steelyard

@@ -102,15 +102,16 @@ private:
     }
 
     double bound(const Block& block) {
-        const Range tpr = {static_cast<double>(block.a0) / loss_.P, static_cast<double>(block.a1) / loss_.P};
-        const Range tnr = {(loss_.N - static_cast<double>(block.b1)) / loss_.N, (loss_.N - static_cast<double>(block.b0)) / loss_.N};
+        const auto share = [](Index k, double of) { return static_cast<double>(k) / of; };
+        const Range tpr = {share(block.a0, loss_.P), share(block.a1, loss_.P)};
+        const Range tnr = {1.0 - share(block.b1, loss_.N), 1.0 - share(block.b0, loss_.N)};
         const RangeAndSlopes range = ranges_.over({tpr, tnr, loss_.prevalence, loss_.smoothing});
-        const Index a_free = peak(s_->positive, 0, block.a0, block.a1), b_free = peak(s_->negative, 0, block.b0, block.b1);
-        double bound = loss_.scale * (loss_.top - range.value.low) + s_->U[a_free] + s_->F[b_free];
-        const double slope_a = -loss_.scale * range.d_tpr.low / loss_.P, slope_b = loss_.scale * range.d_tnr.high / loss_.N;
-        if (std::isfinite(slope_a) && std::isfinite(slope_b)) {
-            const Index a = peak(s_->positive, slope_a, block.a0, block.a1), b = peak(s_->negative, slope_b, block.b0, block.b1);
-            const double rise = slope_a * static_cast<double>(a - block.a0) + slope_b * static_cast<double>(b - block.b0);
+        double bound = loss_.scale * (loss_.top - range.value.low) + s_->U[peak(s_->positive, 0, block.a0, block.a1)] +
+                       s_->F[peak(s_->negative, 0, block.b0, block.b1)];
+        const double da = -loss_.scale * range.d_tpr.low / loss_.P, db = loss_.scale * range.d_tnr.high / loss_.N;
+        if (std::isfinite(da) && std::isfinite(db)) {
+            const Index a = peak(s_->positive, da, block.a0, block.a1), b = peak(s_->negative, db, block.b0, block.b1);
+            const double rise = da * static_cast<double>(a - block.a0) + db * static_cast<double>(b - block.b0);
             bound = std::min(bound, loss_(block.a0, block.b0) + rise + s_->U[a] + s_->F[b]);
             if (is_counted(a, b)) best_.offer(a, b, worth(a, b));
         }

@@ -1,8 +1,8 @@
-// Between which numbers a measure and its gradient stay while the two rates move in a box: a tape in interval arithmetic.
+// Between which numbers a measure and its gradient stay while the two rates move in a box: interval arithmetic on a tape.
 //
 // Given a tape and ranges of tpr and tnr. Comes back an interval that holds every value, and two that hold every
-// derivative. They are wider than need be where a rate occurs more than once, and shrink to the point with the box; where
-// a quotient or a power has no bound they are infinite. Conventions as in tape.hpp: 0/0 = 0 and 0 times infinity = 0.
+// derivative. They are wider than need be where a rate occurs more than once, and shrink to the point with the box;
+// where a quotient or a power has no bound they are infinite. Conventions as in tape.hpp: 0/0 = 0, 0 times infinity = 0.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ inline Range operator+(const Range& x, const Range& y) {
 inline Range operator-(const Range& x, const Range& y) { return x + (-y); }
 
 inline Range operator*(const Range& x, const Range& y) {
-    const double corners[] = {product(x.low, y.low), product(x.low, y.high), product(x.high, y.low), product(x.high, y.high)};
+    const double corners[] = {product(x.low, y.low), product(x.low, y.high), product(x.high, y.low),
+                              product(x.high, y.high)};
     return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 

@@ -1,17 +1,18 @@
 // A structural SVM for a loss of the confusion matrix (Joachims 2005; one slack variable, Joachims, Finley & Yu 2009).
 //
-//   min over w  J(w) = 1/2 |w|^2 + C R(w),   R(w) = max over label vectors y' of  L(y') - kappa sum_{i: y'_i != y_i} y_i x_i.w
+//   min over w  J(w) = 1/2 |w|^2 + C R(w),
+//   R(w) = max over label vectors y' of  L(y') - kappa sum of y_i x_i.w over the rows where y' differs from y
 //
 // with kappa = 100 / n and L in percent, as SVMperf scales them (its -c). The true labels are among the y', so R >= 0.
-// Every y' is a cut: R(w') >= g.w' + h with g = -kappa sum of y_i x_i over the flipped rows and h = L(y'). A step asks the
-// master problem (master.hpp, one side with the cap C) for the best w_t of the cuts so far, goes to w_best + mu (w_t - w_best),
-// finds the most violated y' there (contingency.hpp, pruned.hpp), and adds its cut. The master's value bounds the optimum
-// from below, the best J seen from above. The intercept is a column of ones whose weight is regularised with the others, as
-// SVMperf's is.
+// Every y' is a cut: R(w') >= g.w' + h with g = -kappa sum of y_i x_i over the flipped rows and h = L(y'). A step asks
+// the master problem (master.hpp, one side with the cap C) for the best w_t of the cuts so far, goes to
+// w_best + mu (w_t - w_best), finds the most violated y' there (contingency.hpp, pruned.hpp), and adds its cut. The
+// master's value bounds the optimum from below, the best J seen from above. The intercept is a column of ones whose
+// weight is regularised with the others, as SVMperf's is.
 //
-// mu is 1 in SVMperf, where w_t jumps about; 003 takes a small one after an exact line search (eq. 12). Here a point of a ray
-// costs a sort, so there is no line search: mu doubles after a step that improved J and halves after one that did not. A
-// step that did not lies uphill from w_best, so its cut lifts the model at w_t: no step is lost.
+// mu is 1 in SVMperf, where w_t jumps about; 003 takes a small one after an exact line search (eq. 12). Here a point of
+// a ray costs a sort, so there is no line search: mu doubles after a step that improved J and halves after one that did
+// not. A step that did not lies uphill from w_best, so its cut lifts the model at w_t: no step is lost.
 #pragma once
 
 #include <optional>
@@ -44,7 +45,7 @@ inline Cell most_violated(ConfusionLoss& loss, const SortedScores& s) {
     const MeasureLoss measure{&*loss.tape, P, N, P / (P + N), loss.smoothing, loss.scale, loss.top};
     if (loss.search == Search::table) return search_table(s, measure, loss.calls);
     if (loss.search == Search::divide) return search_divided(s, measure, loss.mixed > 0);
-    // Bounds that do not prune would cost the whole table; where divide and conquer is right, it takes over before that.
+    // Bounds that do not prune cost the whole table; where divide and conquer is right, it takes over before that.
     const Index patience = loss.mixed ? 1000 + s.P() + s.N() : std::numeric_limits<Index>::max();
     bool found = false;
     const Cell cell = PrunedSearch(measure, loss.calls).search(s, patience, found);
@@ -67,7 +68,8 @@ public:
     StructuralSvm(const Rows& rows, const bool* positive, ConfusionLoss loss, const StructuralOptions& options)
         : rows_(rows), positive_(positive), loss_(std::move(loss)), options_(options),
           n_(visit(rows, [](const auto& x) { return x.n_rows; })),
-          d_(visit(rows, [](const auto& x) { return x.n_cols; }) + (options.intercept ? 1 : 0)), pool_(d_), master_(pool_) {
+          d_(visit(rows, [](const auto& x) { return x.n_cols; }) + (options.intercept ? 1 : 0)),
+          pool_(d_), master_(pool_) {
         sorted_.kappa = 100.0 / static_cast<double>(n_);
         scores_.resize(static_cast<std::size_t>(n_));
         flipped_.resize(scores_.size());
@@ -126,10 +128,11 @@ private:
         const Index P = sorted_.P(), N = sorted_.N();
         const double low = cell.a < P ? sorted_.positive[cell.a] : anywhere.low;
         const double high = cell.b > 0 ? sorted_.negative[cell.b - 1] : anywhere.high;
-        const auto first_low = std::lower_bound(sorted_.positive.begin(), sorted_.positive.end(), low, std::greater<>());
-        const auto first_high = std::lower_bound(sorted_.negative.begin(), sorted_.negative.end(), high, std::greater<>());
-        Index keep = cell.a - (first_low - sorted_.positive.begin());   // positives at the edge that stay
-        Index flip = cell.b - (first_high - sorted_.negative.begin());  // negatives at the edge that go
+        const auto above = [](const std::vector<double>& scores, double edge) {
+            return std::lower_bound(scores.begin(), scores.end(), edge, std::greater<>()) - scores.begin();
+        };
+        Index keep = cell.a - above(sorted_.positive, low);   // positives at the edge that stay
+        Index flip = cell.b - above(sorted_.negative, high);  // negatives at the edge that go
         if (N == 0 || P == 0) throw std::invalid_argument("rows of both classes are needed");
         for (Index i = 0; i < n_; ++i) {
             const double s = scores_[i];
@@ -154,7 +157,8 @@ private:
             drop += parts[j] * w_[j];
             square += parts[j] * parts[j];
         }
-        if (!std::isfinite(square)) throw std::invalid_argument("the squares of X overflow: scale the features (StandardScaler)");
+        if (!std::isfinite(square))
+            throw std::invalid_argument("the squares of X overflow: scale the features (StandardScaler)");
         // The master divides by entries of the Gram matrix: a cut without slope gets one that is too small to matter.
         if (square == 0) parts[0] = 1e-100;
         pool_.add(1, parts.data(), cell.value - drop);

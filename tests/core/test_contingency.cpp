@@ -67,15 +67,18 @@ static void test_ranges_hold_values_and_slopes() {
     ConfusionLoss loss = f1(1);
     TapeRanges ranges(*loss.tape);
     for (int k = 0; k < 2000; ++k) {
-        const double width = uniform() * uniform(), x = (1 - width) * uniform(), y = (1 - width) * uniform(), p = 0.01 + 0.9 * uniform();
+        const double width = uniform() * uniform(), p = 0.01 + 0.9 * uniform();
+        const double x = (1 - width) * uniform(), y = (1 - width) * uniform();
         const RangeAndSlopes range = ranges.over({{x, x + width}, {y, y + width}, p, 0});
         const ValueAndGradient v = loss.tape->evaluate({x + width * uniform(), y + width * uniform(), p, 0});
         const auto inside = [](const Range& r, double z) { return r.low - 1e-12 <= z && z <= r.high + 1e-12; };
-        expect(inside(range.value, v.value) && inside(range.d_tpr, v.d_tpr) && inside(range.d_tnr, v.d_tnr), "ranges hold");
+        expect(inside(range.value, v.value), "the range holds the value");
+        expect(inside(range.d_tpr, v.d_tpr) && inside(range.d_tnr, v.d_tnr), "the ranges hold the slopes");
     }
     expect(power({-2, 1}, 2).low == 0 && power({-2, 1}, 2).high == 4, "an even power of a range around zero");
     expect(power({-2, 1}, 3).low == -8 && power({-2, 1}, 3).high == 1, "an odd power");
-    expect(power({-2, 1}, 0.5).low == anywhere.low && power({-2, 1}, -1).high == anywhere.high, "powers without a bound");
+    expect(power({-2, 1}, 0.5).low == anywhere.low, "a root of a range below zero");
+    expect(power({-2, 1}, -1).high == anywhere.high, "a reciprocal of a range around zero");
     expect((Range{0, 0} / Range{-1, 1}).is_zero() && (Range{1, 2} / Range{0, 1}).high == anywhere.high, "quotients");
 }
 

@@ -133,6 +133,7 @@ def _start(X: Any, positive: NDArray[np.bool_], loss: ConfusionLoss, C: float, i
         rows = np.ascontiguousarray(X, dtype=kind)
         return _core.StructuralSvm.dense(rows, positive, loss.core(), C, intercept, n_threads)
     X = X.tocsr().astype(kind, copy=False)
+    X.check_format()  # an index out of range would be a bad address
     starts = X.indptr.astype(X.indices.dtype, copy=False)
     return _core.StructuralSvm.sparse(
         X.data, X.indices, starts, X.shape[1], positive, loss.core(), C, intercept, n_threads
