@@ -34,6 +34,7 @@ struct ConfusionLoss {
     double smoothing = 0, scale = 100, top = 0;
     int mixed = 0;  // the sign of the mixed difference: 1, -1, or 0 for none that is known
     Calls calls{0, 0};
+    Index patience = 1000;  // blocks beyond P + N that bounds may look at where divide and conquer is right
 };
 
 inline Cell most_violated(ConfusionLoss& loss, const SortedScores& s) {
@@ -46,7 +47,7 @@ inline Cell most_violated(ConfusionLoss& loss, const SortedScores& s) {
     if (loss.search == Search::table) return search_table(s, measure, loss.calls);
     if (loss.search == Search::divide) return search_divided(s, measure, loss.mixed > 0);
     // Bounds that do not prune cost the whole table; where divide and conquer is right, it takes over before that.
-    const Index patience = loss.mixed ? 1000 + s.P() + s.N() : std::numeric_limits<Index>::max();
+    const Index patience = loss.mixed ? loss.patience + s.P() + s.N() : std::numeric_limits<Index>::max();
     bool found = false;
     const Cell cell = PrunedSearch(measure, loss.calls).search(s, patience, found);
     return found ? cell : search_divided(s, measure, loss.mixed > 0);

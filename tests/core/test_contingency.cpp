@@ -54,6 +54,9 @@ static void test_searches_equal_the_table() {
             loss.search = search;
             expect(close(most_violated(loss, c.sorted).value, best), "a search finds what the table has");
         }
+        loss.search = Search::pruned;
+        loss.patience = -n;
+        expect(close(most_violated(loss, c.sorted).value, best), "divide and conquer takes over from bounds");
         ConfusionLoss counts;
         for (Index m = 0; m <= n; ++m) counts.counts.push_back(100 * uniform());
         counts.calls = {0, n};
