@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 def everything(folder):
     folder.mkdir(exist_ok=True)
     for name, make in TABLES.items():
-        benchmark = name.split("_")[0]
+        benchmark = FROM.get(name, name)
         path = RESULTS / f"{benchmark}.json"
         if path.exists():
             found = json.loads(path.read_text())
@@ -237,6 +237,7 @@ def frontier_figure(path):
     plt.close(figure)
 
 
+FROM = {"structural_quality": "structural"}  # tables made from a file of another name
 TABLES = {
     "thresholds": thresholds_table,
     "promise": promise_table,

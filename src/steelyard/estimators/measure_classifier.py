@@ -311,11 +311,3 @@ def _typical_norm(X: Any, weight: np.ndarray | None) -> float:
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     norm = float(np.sqrt(np.average(squares.astype(np.float64), weights=weight)))
     return norm if 0.0 < norm < np.inf else 1.0
-
-
-def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs is a number of threads, None for one or -1 for all cores; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
