@@ -82,8 +82,8 @@ private:
     STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                      const std::vector<std::uint8_t>& held);
 
-    // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint these are a
-    // share of its class; without one, a share of the rows while there are fewer of them than features: a model that
+    // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint they are
+    // a share of its class; without one, a share of the rows while there are fewer of them than features: a model that
     // fits every row it has seen says nothing about a threshold for others.
     void choose(const Labels& labels, Index n_rows, std::vector<std::uint8_t>& held) {
         held.clear();

@@ -140,7 +140,8 @@ public:
     static constexpr double small = 0.25;
     static constexpr double untouched = 1e150;  // rho of a coordinate without a gradient so far
 
-    // rho / sqrt(1 + z). The first gradient of a coordinate counts as four, else a rare feature's first step is its largest.
+    // rho / sqrt(1 + z). The first gradient of a coordinate counts as four, else a rare feature's first step would be its
+    // largest.
     static STEELYARD_INLINE double root_after(double rho, double z) {
         return rho / std::sqrt(1.0 + z) * (rho == untouched ? 0.5 : 1.0);
     }
