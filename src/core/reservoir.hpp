@@ -30,6 +30,27 @@ public:
         return place < static_cast<double>(capacity_) ? static_cast<Index>(place) : nowhere;
     }
 
+    // `offer` and `note` for the rows from `first` on, when none of them is held out.
+    void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows) {
+        std::int64_t seen[2] = {counters.accepted[0], counters.accepted[1]};
+        const double capacity = static_cast<double>(capacity_);
+        for (Index i = first; i < n_rows; ++i) {
+            if (weight != nullptr && weight[i] == 0.0) continue;
+            const int side = y[i] > 0;
+            const std::int64_t k = ++seen[side];
+            double place = static_cast<double>(k - 1);
+            if (k > capacity_) {
+                place = uniform(mixed_[side], static_cast<std::uint64_t>(k)) * static_cast<double>(k);
+                if (place >= capacity) continue;
+            }
+            note(side, static_cast<Index>(place), i, false);
+        }
+        for (int side = 0; side < 2; ++side) {
+            counters.offered[side] += seen[side] - counters.accepted[side];
+            counters.accepted[side] = seen[side];
+        }
+    }
+
     struct Pending {
         Index row = nowhere;
         bool held = false;  // only the reservoir may see it

@@ -93,6 +93,8 @@ private:
             if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
             const int side = labels.y[i] > 0;
             const bool wide = offered[0] + offered[1] < n_cols();
+            if (!wide && is.held_out[0] == 0.0 && is.held_out[1] == 0.0)
+                return reservoir.offer_all(labels.y, labels.weight, i, n_rows);
             const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
             const auto number = static_cast<std::uint64_t>(++offered[side]);
             if (share > 0.0 && uniform(mix(is.seed + 2 + static_cast<std::uint64_t>(side)), number) >= share) continue;
