@@ -102,14 +102,21 @@ def main(large_splits=10, small_splits=10, rows=None, small_sets=None):
         print(
             name, {row["measure"]: round(row["difference"], 4) for row in found_rows if row["set"] == name}, flush=True
         )
-    significant(found_rows)
-    wins = [row for row in found_rows if row["difference"] > 0]
+        report(found_rows, times, large_splits, small_splits)
+
+
+def report(rows, times, large_splits, small_splits):
+    """Written after every set: a run that is stopped early leaves what it has."""
+    for row in rows:
+        row["significant"] = False
+    significant(rows)
+    wins = [row for row in rows if row["difference"] > 0]
     figures = {
-        "comparisons": len(found_rows), "splits": {"large": large_splits, "small": small_splits},
-        "ahead": len(wins), "behind": sum(row["difference"] < 0 for row in found_rows),
+        "comparisons": len(rows), "splits": {"large": large_splits, "small": small_splits},
+        "ahead": len(wins), "behind": sum(row["difference"] < 0 for row in rows),
         "significant_wins": sum(row["significant"] for row in wins),
-        "significant_losses": sum(row["significant"] and row["difference"] < 0 for row in found_rows),
-        "seconds_a_fit": times, "rows": found_rows,
+        "significant_losses": sum(row["significant"] and row["difference"] < 0 for row in rows),
+        "seconds_a_fit": times, "rows": rows,
     }  # fmt: skip
     write("frontier", figures)
 
