@@ -2,7 +2,7 @@
 measures.
 
 For each set and measure: stratified 70/30 splits, the measure on the test part. Under a cap on the false-alarm rate
-the figure is ``TPR - max(0, FPR - a) / a``: recall, less the relative excess over the cap. The opponent is the
+the figure is ``TPR - min(1, max(0, FPR - a) / a)``: recall, less the relative excess over the cap. The opponent is the
 better of the two baselines *on the test parts*, which favours it. A loss or a win counts if a paired t-test with
 the variance corrected for overlapping splits (Nadeau and Bengio 2003) says so at 5 %, after Holm's correction over
 all comparisons. Claim: no loss.
@@ -39,7 +39,7 @@ def figure(measure, cap, y, prediction):
     if cap is None:
         return measure.score(y, prediction)
     found = m.rates(y, prediction, pos_label=1)
-    return found.tpr - max(0.0, 1.0 - found.tnr - cap) / cap
+    return found.tpr - min(1.0, max(0.0, 1.0 - found.tnr - cap) / cap)
 
 
 def contenders(measure, cap):

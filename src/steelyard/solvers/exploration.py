@@ -216,7 +216,9 @@ class Exploration:
             return best.point.value > anchor.point.value
         k = len(gains)
         error = np.sqrt((k - 1) / k * np.sum((np.asarray(gains) - np.mean(gains)) ** 2))
-        return bool(best.point.value - anchor.point.value > error)
+        # Under a cap the luck of the choice is also luck in the cap, and turns into excess on new data: be stricter.
+        strictness = 2.0 if self.goal.constraints else 1.0
+        return bool(best.point.value - anchor.point.value > strictness * error)
 
 
 def thinned(exploration: Exploration, most: int, fewest: int) -> tuple[Exploration, float]:
