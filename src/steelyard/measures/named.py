@@ -341,6 +341,8 @@ class BAKLD(_Hybrid):
 
     def _define(self) -> Measure:
         weight = float(self.weight)
+        if weight in (0.0, 1.0):  # 0 times a measure is a constant that the rules would have to look into
+            return self.classification if weight else self.quantification
         return weight * self.classification + (1 - weight) * self.quantification
 
 
