@@ -8,6 +8,10 @@
 //   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.cpp)
 //   most_violated     contingency.hpp  the search of structural SVMs, for its tests                (bind_structural.cpp)
 //   StructuralSvm     structural.hpp   cutting planes for any loss of the confusion matrix         (bind_structural.cpp)
+//   trace_path        path_trace.hpp   every kink of the cost path, exactly                       (bind_path.cpp)
+//   recover_path      path_replay.hpp  the model anywhere on it; walk_path and audit_path too     (bind_path.cpp)
+//   trace_approximately  approximate_path.hpp  knots of a certified approximate path              (bind_path.cpp)
+//   score_crossings   crossings.hpp    where scores change sign along a path                      (bind_path.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>
@@ -23,6 +27,7 @@
 #include "bind_batch.hpp"
 #include "bind_stream.hpp"
 #include "bind_structural.hpp"
+#include "bind_path.hpp"
 #include "frontier.hpp"
 #include "tape.hpp"
 
@@ -82,4 +87,5 @@ NB_MODULE(_core, m) {
     bind_batch(m);
     bind_stream(m);
     bind_structural(m);
+    bind_path(m);
 }

@@ -1,0 +1,244 @@
+// Dual path finding (Yu, Vishwanathan and Zhang 2009, Algorithm 1) in primal form: the solution for every cost, exactly.
+//
+//   min over w   1/2 |w|^2 + sum_i  max over a in [low_i, high_i] of  a (t_i - s_i x_i.w),       low, high linear in tau
+//
+// With low = 0, high = C_i 2 (1 - tau) or C_i 2 tau and t = 1 that is the hinge with misclassification costs (eq. 3); with
+// low = C (tau - 1), high = C tau, s = 1 and t = y it is the pinball loss of quantile regression.
+//
+// Between kinks the rows below their target have a = high, those above a = low, and the members sit on it. Per unit of tau
+//   q = sum_below high_rate z + sum_above low_rate z,    dw = q + Z'da  with  Z dw = 0     (z_i = s_i x_i, Z the members' rows)
+// The next kink is where a member's a reaches its box or another row's margin reaches its target: one row moves, `q` changes by one row
+// and the factor by one row. Targets carry a perturbation (the caller's), so that equal rows do not share the margin: a row in the
+// span of the members then cannot reach its target, and a rate that is all rounding is taken as 0.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+
+#include "margin_set.hpp"
+#include "near_rows.hpp"
+#include "path_log.hpp"
+
+namespace steelyard {
+
+template <class R>
+class DualPath {
+   public:
+    DualPath(const R& rows, const PathRows& given)
+        : rows_(rows), given_(given), set_(rows, given.sign), side_(static_cast<std::size_t>(rows.n_rows), Side::above),
+          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), p_(static_cast<std::size_t>(rows.n_cols)), q_(p_.size()), w_(p_.size()) {}
+
+    // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
+    void begin(std::vector<Box> box, double tau) {
+        box_ = std::move(box);
+        tau_ = tau;
+        sum_forces();
+        polish();
+        turned_ = true;
+        near_.look_at_all(w_);
+        stalled_ = 0;
+    }
+
+    // Follows the path up to `end`. With a log every event is written; `stop` is asked now and then. False if stopped.
+    bool follow(double end, PathLog* log, const std::function<bool()>& stop) {
+        for (Index steps = 1;; ++steps) {
+            if (steps % 256 == 0 && stop && stop()) return false;
+            if (steps % 1024 == 0) sum_forces();
+            if (steps % 16 == 0) polish();
+            if (turned_) direction();
+            const Step next = nearest(end - tau_);
+            advance(next.length);
+            if (next.kind == Kind::end) {
+                tau_ = end;
+                polish();
+                return true;
+            }
+            if (next.kind == Kind::look) near_.look(w_);
+            else move(next, log);
+        }
+    }
+
+    Side side(Index i) const { return side_[i]; }
+    void set_side(Index i, Side side) { side_[i] = side; }
+    const std::vector<double>& w() const { return w_; }
+    double tau() const { return tau_; }
+    Index events() const { return events_; }
+    Index refactored() const { return refactored_; }
+
+    // a of every row.
+    std::vector<double> multipliers() const {
+        std::vector<double> a(box_.size());
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = side_[i] == Side::below ? box_[i].high_at(tau_) : box_[i].low_at(tau_);
+        for (Index k = 0; k < set_.size(); ++k) {
+            const Box& b = box_[set_.members()[k]];
+            a[set_.members()[k]] = std::min(std::max(a_[k], b.low_at(tau_)), b.high_at(tau_));
+        }
+        return a;
+    }
+
+    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, p_, q_, set_.members()}; }
+
+   private:
+    enum class Kind { end, look, enter, leave };
+    struct Step {
+        double length;
+        Kind kind;
+        Index which;  // a row that enters, or the position of the member that leaves
+        Side to;
+    };
+
+    static constexpr double rounding = 1e-13;
+
+    void push(Index i, Side side, double factor) {
+        if (side != Side::below && side != Side::above) return;
+        const Box& b = box_[i];
+        const bool high = side == Side::below;
+        const double force = high ? b.high : b.low, rate = high ? b.high_rate : b.low_rate;
+        if (force != 0) rows_.row(i).add_to(p_.data(), factor * given_.sign[i] * force);
+        if (rate != 0) rows_.row(i).add_to(q_.data(), factor * given_.sign[i] * rate);
+    }
+
+    // p and q from scratch, against the rounding of a thousand additions.
+    void sum_forces() {
+        std::fill(p_.begin(), p_.end(), 0.0);
+        std::fill(q_.begin(), q_.end(), 0.0);
+        for (Index i = 0; i < rows_.n_rows; ++i) push(i, side_[i], 1.0);
+    }
+
+    // w and the members' a from the sets alone, so that nothing drifts.
+    void polish() {
+        force_ = p_;
+        for (std::size_t j = 0; j < force_.size(); ++j) force_[j] += tau_ * q_[j];
+        solve(force_, given_.target, a_, w_);
+    }
+
+    void direction() {
+        turned_ = false;
+        solve(q_, nullptr, da_, dw_);
+        double square = 0, force = 0;
+        for (double x : dw_) square += x * x;
+        for (double x : q_) force += x * x;
+        size_ = std::sqrt(force);
+        for (Index k = 0; k < set_.size(); ++k) size_ += std::fabs(da_[k]) * given_.norm[set_.members()[k]];
+        speed_ = std::sqrt(square);
+        if (speed_ <= rounding * size_) {
+            speed_ = 0;
+            std::fill(dw_.begin(), dw_.end(), 0.0);
+        }
+    }
+
+    void solve(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
+        if (set_.solve(base, target, a, out) <= set_.degraded) return;
+        set_.refactor();
+        ++refactored_;
+        set_.solve(base, target, a, out);
+    }
+
+    // The first thing to happen within `room`. A row that turns out to lie in the members' span is passed over.
+    Step nearest(double room) {
+        rates();
+        while (true) {
+            Step best{std::max(room, 0.0), Kind::end, -1, Side::member};
+            if (speed_ * best.length > near_.left()) best = {std::max(near_.left(), 0.0) / speed_, Kind::look, -1, Side::member};
+            nearest_member(best);
+            nearest_row(best);
+            if (best.kind != Kind::enter || set_.add(best.which)) return best;
+            block(best.which);
+        }
+    }
+
+    void nearest_member(Step& best) const {
+        for (Index k = 0; k < set_.size(); ++k) {
+            const Box& b = box_[set_.members()[k]];
+            const double up = da_[k] - b.high_rate, down = da_[k] - b.low_rate, slack = rounding * (std::fabs(da_[k]) + std::fabs(b.high_rate));
+            if (up > slack) offer(best, (b.high_at(tau_) - a_[k]) / up, Kind::leave, k, Side::below);
+            if (down < -slack) offer(best, (b.low_at(tau_) - a_[k]) / down, Kind::leave, k, Side::above);
+        }
+    }
+
+    void nearest_row(Step& best) {
+        const auto& near = near_.near();
+        for (std::size_t k = 0; k < near.size(); ++k) {
+            const Index i = near[k];
+            if (blocked_[i]) continue;
+            const double rate = rate_[k], least = rounding * given_.norm[i] * size_;
+            const double gap = given_.target[i] - near_.margin(i);
+            if (side_[i] == Side::below ? rate > least : side_[i] == Side::above && rate < -least)
+                offer(best, gap / rate, Kind::enter, i, Side::member);
+        }
+    }
+
+    static void offer(Step& best, double length, Kind kind, Index which, Side to) {
+        if (!(length < best.length)) return;
+        best = {std::max(length, 0.0), kind, which, to};
+    }
+
+    STEELYARD_CLONES void rates() {
+        const auto& near = near_.near();
+        rate_.resize(near.size());
+        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = given_.sign[near[k]] * rows_.row(near[k]).dot(dw_.data());
+        near_.looked();
+    }
+
+    void advance(double length) {
+        if (length == 0) return;
+        tau_ += length;
+        for (std::size_t j = 0; j < w_.size(); ++j) w_[j] += length * dw_[j];
+        for (std::size_t k = 0; k < da_.size(); ++k) a_[k] += length * da_[k];
+        const auto& near = near_.near();
+        for (std::size_t k = 0; k < near.size(); ++k) near_.margin(near[k]) += length * rate_[k];
+        near_.go(length * speed_);
+    }
+
+    void move(const Step& step, PathLog* log) {
+        Index i = step.which;
+        Side was;
+        if (step.kind == Kind::enter) {  // `nearest` has put it into the set already
+            was = side_[i];
+            push(i, was, -1.0);
+            a_.push_back(was == Side::below ? box_[i].high_at(tau_) : box_[i].low_at(tau_));
+        } else {
+            i = set_.members()[step.which];
+            was = Side::member;
+            set_.remove(step.which);
+            a_.erase(a_.begin() + step.which);
+            push(i, step.to, 1.0);
+            near_.put(i, given_.target[i]);
+        }
+        side_[i] = step.to;
+        turned_ = true;
+        unblock();
+        ++events_;
+        stalled_ = step.length > 0 ? 0 : stalled_ + 1;
+        if (stalled_ > 200 + 10 * set_.size()) throw std::runtime_error("the path does not move on: too many steps of length zero");
+        if (!log) return;
+        log->add(tau_, i, was, step.to);
+        if (!log->due()) return;
+        log->checkpoints.push_back(checkpoint(log->size(), false));
+        log->thin();
+    }
+
+    void block(Index i) {
+        blocked_[i] = 1;
+        blocks_.push_back(i);
+    }
+    void unblock() {
+        for (Index i : blocks_) blocked_[i] = 0;
+        blocks_.clear();
+    }
+
+    const R& rows_;
+    PathRows given_;
+    MarginSet<R> set_;
+    std::vector<Side> side_;
+    NearRows<R> near_;
+    std::vector<Box> box_;
+    std::vector<char> blocked_;
+    std::vector<Index> blocks_;
+    std::vector<double> p_, q_, w_, a_, da_, dw_, force_, rate_;
+    double tau_ = 0, speed_ = 0, size_ = 0;
+    bool turned_ = true;  // a row has moved since the last direction
+    Index events_ = 0, refactored_ = 0, stalled_ = 0;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,127 @@
+// Which rows can reach their target soon, so that most rows are not looked at at most kinks.
+//
+// Row i has the margin s_i x_i.w and the target t_i. While w moves a way of length l, the margin moves by at most |x_i| l, so
+// the row cannot matter before the way is |t_i - margin| / |x_i|. Two lists: `middle` has every row that may matter within
+// a long horizon, `near` those of middle within a short one. Only near rows are looked at at a kink; when the way has used up
+// a horizon its list is made again. The horizons adapt until looking and making cost about the same.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace steelyard {
+
+struct PathRows {
+    const double* sign;
+    const double* target;
+    const double* norm;  // |x_i|
+};
+
+enum class Side : std::int8_t { below = 0, member = 1, above = 2, idle = 3 };
+
+template <class R>
+class NearRows {
+   public:
+    // Rows that are neither below nor above by `side` are not watched.
+    NearRows(const R& rows, const PathRows& given, const std::vector<Side>& side)
+        : rows_(rows), given_(given), side_(side), margin_(static_cast<std::size_t>(rows.n_rows)), in_near_(margin_.size()), in_middle_(margin_.size()) {}
+
+    const std::vector<Index>& near() const { return near_; }
+    double& margin(Index i) { return margin_[i]; }
+    double left() const { return near_end_ - way_; }  // the way that may be gone before `look` is due
+    void go(double length) { way_ += length; }
+
+    // Every row's margin at w, and both lists made again.
+    STEELYARD_CLONES void look_at_all(const std::vector<double>& w) {
+        adapt(long_, static_cast<double>(rows_.n_rows), middle_work_);
+        middle_work_ = 0;
+        clear(middle_, in_middle_);
+        for (Index i = 0; i < rows_.n_rows; ++i) {
+            margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
+            if (long_ < 0 && watched(i)) reach_.push_back(reach(i));
+        }
+        if (long_ < 0) choose();
+        for (Index i = 0; i < rows_.n_rows; ++i)
+            if (watched(i) && reach(i) <= long_) push(middle_, in_middle_, i);
+        way_ = 0;
+        middle_end_ = long_;
+        make_near();
+    }
+
+    // Makes what is due again.
+    STEELYARD_CLONES void look(const std::vector<double>& w) {
+        if (way_ >= middle_end_ * (1 - 1e-9)) return look_at_all(w);
+        for (Index i : middle_) margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
+        middle_work_ += static_cast<double>(middle_.size());
+        adapt(short_, static_cast<double>(middle_.size()), near_work_);
+        near_work_ = 0;
+        make_near();
+    }
+
+    // A row that leaves the margin is near by definition.
+    void put(Index i, double margin) {
+        margin_[i] = margin;
+        if (!in_middle_[i]) push(middle_, in_middle_, i);
+        if (!in_near_[i]) push(near_, in_near_, i);
+    }
+
+    void looked() { near_work_ += static_cast<double>(near_.size()); }
+
+   private:
+    static constexpr double overhead = 64;  // of making a list, in rows looked at
+
+    bool watched(Index i) const { return side_[i] == Side::below || side_[i] == Side::above; }
+    double reach(Index i) const { return std::fabs(given_.target[i] - margin_[i]) / given_.norm[i]; }
+
+    static void clear(std::vector<Index>& list, std::vector<char>& in) {
+        for (Index i : list) in[i] = 0;
+        list.clear();
+    }
+    static void push(std::vector<Index>& list, std::vector<char>& in, Index i) {
+        list.push_back(i);
+        in[i] = 1;
+    }
+
+    void make_near() {
+        clear(near_, in_near_);
+        for (Index i : middle_)
+            if (watched(i) && reach(i) <= short_) push(near_, in_near_, i);
+        near_end_ = std::min(way_ + short_, middle_end_);
+    }
+
+    // Both the work between two makings and their number change with the horizon, hence the square root.
+    static void adapt(double& horizon, double making, double looking) {
+        if (horizon < 0) return;
+        const double factor = looking > 0 ? std::sqrt((making + overhead) / looking) : 2;
+        horizon *= std::min(2.0, std::max(0.5, factor));
+    }
+
+    // First guess: n^0.4 rows near, n^0.7 in the middle.
+    void choose() {
+        const auto quantile = [&](double power) {
+            const auto k = static_cast<std::size_t>(std::pow(static_cast<double>(reach_.size()), power));
+            if (reach_.empty()) return 1.0;
+            const auto nth = reach_.begin() + static_cast<std::ptrdiff_t>(std::min(k, reach_.size() - 1));
+            std::nth_element(reach_.begin(), nth, reach_.end());
+            return std::isfinite(*nth) && *nth > 0 ? *nth : 1.0;
+        };
+        short_ = quantile(0.4);
+        long_ = std::max(quantile(0.7), short_);
+        std::vector<double>().swap(reach_);
+    }
+
+    const R& rows_;
+    PathRows given_;
+    const std::vector<Side>& side_;
+    std::vector<double> margin_, reach_;
+    std::vector<char> in_near_, in_middle_;
+    std::vector<Index> near_, middle_;
+    double long_ = -1, short_ = -1, way_ = 0, middle_end_ = 0, near_end_ = 0;
+    double near_work_ = 0, middle_work_ = 0;
+};
+
+}  // namespace steelyard

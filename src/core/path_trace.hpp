@@ -1,0 +1,113 @@
+// The whole path: a rough start by coordinate descent, a homotopy to the exact solution there, then every kink.
+//
+// Coordinate descent at the first tau leaves some a in its box and w = sum a z. That w is exact for other boxes: for a row below its
+// target let high = a, for one above low = a. Moving these bounds to where they belong is a path like the other one, with no row on
+// the margin at first; it brings the members in one by one. The targets stay, so no two of them can contradict each other.
+#pragma once
+
+#include "coordinate.hpp"
+#include "dual_path.hpp"
+
+namespace steelyard {
+
+struct PathProblem {
+    const double* sign;
+    const double* target;
+    const Box* box;
+    double start, end;
+    int passes = 30;  // of coordinate descent, at most
+    std::uint64_t seed = 0;
+};
+
+template <class R>
+class PathTrace {
+   public:
+    PathTrace(const R& rows, const PathProblem& problem)
+        : rows_(rows), problem_(problem), norm_(norms(rows)), path_(rows, {problem.sign, problem.target, norm_.data()}) {}
+
+    PathLog trace(const std::function<bool()>& stop) {
+        PathLog log;
+        log.start = log.end = problem_.start;
+        if (!settle(descend(), stop)) {
+            log.interrupted = true;
+            return log;
+        }
+        log.start_events = path_.events();
+        log.checkpoints.push_back(path_.checkpoint(0, true));
+        log.interrupted = !path_.follow(problem_.end, &log, stop);
+        log.end = path_.tau();
+        log.refactored = path_.refactored();
+        return log;
+    }
+
+   private:
+    static std::vector<double> norms(const R& rows) {
+        std::vector<double> norm(static_cast<std::size_t>(rows.n_rows));
+        for (Index i = 0; i < rows.n_rows; ++i) {
+            double sum = 0;
+            rows.row(i).each([&](Index, double value) { sum += value * value; });
+            norm[i] = std::sqrt(sum);
+        }
+        return norm;
+    }
+
+    // max over a in the box  sum a t - 1/2 |sum a z|^2, one row at a time, to a tenth of a margin.
+    STEELYARD_CLONES std::vector<double> descend() {
+        const Index n = rows_.n_rows;
+        std::vector<double> a(static_cast<std::size_t>(n)), w(static_cast<std::size_t>(rows_.n_cols), 0.0);
+        std::vector<Index> order;
+        for (Index i = 0; i < n; ++i) {
+            const Box& b = problem_.box[i];
+            const double low = b.low_at(problem_.start), high = b.high_at(problem_.start);
+            a[i] = std::min(std::max(0.0, low), high);
+            if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
+            if (high > low && norm_[i] > 0) order.push_back(i);
+        }
+        Shuffler shuffler{problem_.seed};
+        for (int pass = 0; pass < problem_.passes; ++pass) {
+            double worst = 0;
+            const Index size = static_cast<Index>(order.size());
+            for (Index k = 0; k < size; ++k) std::swap(order[k], order[k + shuffler.below(size - k)]);
+            for (Index i : order) {
+                const auto x = rows_.row(i);
+                const double gradient = problem_.target[i] - problem_.sign[i] * x.dot(w.data()), before = a[i];
+                const double low = problem_.box[i].low_at(problem_.start), high = problem_.box[i].high_at(problem_.start);
+                a[i] = std::min(std::max(before + gradient / (norm_[i] * norm_[i]), low), high);
+                if (a[i] == before) continue;
+                worst = std::max(worst, std::fabs(gradient));
+                x.add_to(w.data(), (a[i] - before) * problem_.sign[i]);
+            }
+            if (worst < 0.1) break;
+        }
+        return a;
+    }
+
+    // From any a in the boxes at the first tau to the exact solution there. False if stopped.
+    bool settle(const std::vector<double>& a, const std::function<bool()>& stop) {
+        const Index n = rows_.n_rows;
+        std::vector<double> w(static_cast<std::size_t>(rows_.n_cols), 0.0);
+        for (Index i = 0; i < n; ++i)
+            if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
+        std::vector<Box> box(static_cast<std::size_t>(n));
+        for (Index i = 0; i < n; ++i) {
+            const double low = problem_.box[i].low_at(problem_.start), high = problem_.box[i].high_at(problem_.start);
+            const bool below = problem_.sign[i] * rows_.row(i).dot(w.data()) < problem_.target[i];
+            box[i] = below ? Box{low, 0, a[i], high - a[i]} : Box{a[i], low - a[i], high, 0};
+            path_.set_side(i, low == 0 && high == 0 ? Side::idle : below ? Side::below : Side::above);
+        }
+        path_.begin(std::move(box), 0);
+        if (!path_.follow(1, nullptr, stop)) return false;
+        for (Index i = 0; i < n; ++i)
+            if (path_.side(i) == Side::idle)
+                path_.set_side(i, problem_.sign[i] * rows_.row(i).dot(path_.w().data()) < problem_.target[i] ? Side::below : Side::above);
+        path_.begin(std::vector<Box>(problem_.box, problem_.box + n), problem_.start);
+        return true;
+    }
+
+    const R& rows_;
+    PathProblem problem_;
+    std::vector<double> norm_;
+    DualPath<R> path_;
+};
+
+}  // namespace steelyard

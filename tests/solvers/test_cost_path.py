@@ -1,0 +1,164 @@
+"""The exact cost path against the quadratic programme, the paper's algorithm as printed, and its own optimality conditions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from reference.cost_path import algorithm_1, box_programme, costs, objective
+from steelyard.solvers.cost_path import trace, trace_quantiles
+
+KINDS = ("normal", "integers", "one_hot", "duplicates", "contradictions", "wide")
+
+
+def sample(kind, rng, n=10):
+    """Small data with forced ties; the last column is constant."""
+    y = np.r_[1.0, -1.0, rng.choice([-1.0, 1.0], n - 2)]
+    if kind == "normal":
+        X = rng.normal(size=(n, 3))
+    elif kind == "integers":
+        X = rng.integers(-1, 2, (n, 3)).astype(float)
+    elif kind == "one_hot":
+        X = np.hstack([np.eye(3)[rng.integers(0, 3, n)], np.eye(2)[rng.integers(0, 2, n)]])
+    elif kind == "wide":
+        X = rng.normal(size=(n, 14))
+    else:
+        X = rng.normal(size=(n // 2, 3))[rng.integers(0, n // 2, n)]
+        if kind == "contradictions":
+            X[1], y[:2] = X[0], (1.0, -1.0)
+    return np.c_[X, np.ones(n)], y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_the_quadratic_programme_at_random_costs(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    cases = []
+    for _ in range(500):
+        X, y = sample(kind, rng)
+        C, tau = 10.0 ** rng.uniform(-2, 1), rng.uniform(0, 1)
+        cases.append((X, y, C, tau, trace(X, y, C).models(tau)[0]))
+    Z = np.array([y[:, None] * X for X, y, *_ in cases])
+    high = np.array([costs(y, tau, C) for _, y, C, tau, _ in cases])
+    _, dual = box_programme(Z, np.ones_like(high), np.zeros_like(high), high)
+    excess = [objective(X, y, w, tau, C) / d - 1 for (X, y, C, tau, w), d in zip(cases, dual, strict=True)]
+    assert max(excess) < 1e-6
+    assert min(excess) > -1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimality_conditions_hold_at_every_kink(kind):
+    rng = np.random.default_rng(10 + KINDS.index(kind))
+    for n in (8, 40, 150):
+        for C in (0.01, 1.0, 100.0):
+            X, y = sample(kind, rng, n)
+            path = trace(X, y, C)
+            assert path.audit() < 1e-8
+            assert (np.diff(path.kinks) >= 0).all()
+
+
+def test_equals_algorithm_1_of_the_paper():
+    """Without the constant column: with it every positive row has margin 1 at tau = 0, and the printed algorithm has no
+    answer to ties."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X, y = sample("normal", rng, 25)
+        X = X[:, :3]
+        lam = 10.0 ** rng.uniform(-1.5, 0)
+        tau, w = algorithm_1(X, y, lam)
+        path = trace(X, y, 1 / (lam * len(y)))
+        assert len(tau) > 3
+        np.testing.assert_allclose(path.models(np.minimum(tau, 1.0)), w, atol=1e-6)
+        inner = tau[(tau > 1e-6) & (tau < 1 - 1e-6)]
+        np.testing.assert_allclose(inner, path.kinks[(path.kinks > 1e-6) & (path.kinks < 1 - 1e-6)], atol=1e-6)
+
+
+def test_quantiles_equal_the_quadratic_programme():
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(size=(300, 10, 3)), np.ones((300, 10, 1))], axis=2)
+    X[:100] = np.round(X[:100])
+    X[100:200, 5:] = X[100:200, :5]
+    y = rng.normal(size=(300, 10)).round(1)
+    C, tau = 10.0 ** rng.uniform(-1, 1, (300, 1)), rng.uniform(0, 1, (300, 1))
+    low, high = C * (tau - 1) + 0 * y, C * tau + 0 * y
+    _, dual = box_programme(X, y, low, high)
+    for k in range(300):
+        path = trace_quantiles(X[k], y[k], C[k, 0])
+        w = path.models(tau[k])[0]
+        left = y[k] - X[k] @ w
+        primal = 0.5 * w @ w + C[k, 0] * np.maximum(tau[k] * left, (tau[k] - 1) * left).sum()
+        assert primal == pytest.approx(dual[k], rel=1e-6, abs=1e-7)
+        assert path.audit() < 1e-8
+
+
+def test_knots_and_single_models_agree():
+    rng = np.random.default_rng(4)
+    X, y = sample("integers", rng, 400)
+    path = trace(X, y, 0.1)
+    tau, w = map(np.concatenate, zip(*path.stretches(), strict=True))
+    assert len(tau) == len(path.kinks) + 2
+    np.testing.assert_allclose(path.models(tau), w, atol=1e-9)
+    between = (tau[1:] + tau[:-1]) / 2
+    np.testing.assert_allclose(path.models(between), (w[1:] + w[:-1]) / 2, atol=1e-9)
+
+
+def test_memory_is_events_and_few_checkpoints():
+    X, y = sample("normal", np.random.default_rng(5), 1500)
+    path = trace(X, y, 1.0)
+    assert len(path.kinks) > 3000
+    assert path.log.n_checkpoints < 4 * len(path.kinks) ** 0.5
+
+
+@pytest.mark.parametrize("kind", ["normal", "one_hot"])
+def test_sparse_rows_row_order_labels_and_weights(kind):
+    X, y = sample(kind, np.random.default_rng(6), 60)
+    tau = np.linspace(0, 1, 23)
+    plain = trace(X, y, 0.3).models(tau)
+    np.testing.assert_allclose(trace(csr_matrix(X), y, 0.3).models(tau), plain, atol=1e-7)
+    np.testing.assert_allclose(trace(X[::-1], y[::-1], 0.3).models(tau), plain, atol=1e-7)
+    np.testing.assert_allclose(-trace(X, -y, 0.3).models(1 - tau), plain, atol=1e-7)
+    weight = np.random.default_rng(7).integers(1, 4, 60)
+    heavy = trace(X, y, 0.3, sample_weight=weight).models(tau)
+    np.testing.assert_allclose(trace(np.repeat(X, weight, 0), np.repeat(y, weight), 0.3).models(tau), heavy, atol=1e-7)
+
+
+def test_a_part_of_the_range_is_that_part():
+    X, y = sample("normal", np.random.default_rng(8), 80)
+    whole, part = trace(X, y, 0.5), trace(X, y, 0.5, (0.3, 0.6))
+    tau = np.linspace(0.3, 0.6, 17)
+    np.testing.assert_allclose(part.models(tau), whole.models(tau), atol=1e-7)
+    assert (part.start, part.end) == (0.3, 0.6)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+@pytest.mark.parametrize("kind", KINDS)
+def test_extreme_regularisation(kind, C):
+    X, y = sample(kind, np.random.default_rng(9), 12)
+    path = trace(X, y, C)
+    for tau in (0.1, 0.5, 0.9):
+        high = costs(y, tau, C)[None]
+        w, dual = box_programme((y[:, None] * X)[None], np.ones_like(high), 0 * high, high, 1000)
+        ours = objective(X, y, path.models(tau)[0], tau, C)
+        assert ours <= objective(X, y, w[0], tau, C) * (1 + 1e-6)
+        if C < 1:
+            assert ours == pytest.approx(dual[0], rel=1e-6)
+
+
+def test_paths_pickle():
+    X, y = sample("normal", np.random.default_rng(11), 50)
+    path = trace(X, y)
+    again = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(again.models([0.2, 0.7]), path.models([0.2, 0.7]))
+    np.testing.assert_array_equal(again.kinks, path.kinks)
+
+
+@pytest.mark.parametrize("tau_range", [(0.5, 0.5), (-0.1, 1.0), (0.2, 1.1), (0.8, 0.2), 0.5, (0.1, 0.2, 0.3)])
+def test_bad_ranges_are_refused(tau_range):
+    with pytest.raises(ValueError, match="tau_range"):
+        trace(np.eye(2), [1, -1], tau_range=tau_range)
+
+
+@pytest.mark.parametrize("C", [0.0, -1.0, np.inf, np.nan])
+def test_bad_C_is_refused(C):
+    with pytest.raises(ValueError, match="C must be positive"):
+        trace(np.eye(2), [1, -1], C)
