@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
     "OnlineClassifier": "estimators.online",
@@ -21,6 +22,7 @@ _HOMES = {
     "FrontierDisplay": "plots",
 }
 __all__ = [
+    "CostPath",
     "ExpectedFBetaClassifier",
     "FrontierDisplay",
     "MeasureClassifier",
@@ -34,6 +36,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import measures, streams
+    from .estimators.cost_path import CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
     from .estimators.online import OnlineClassifier

@@ -1,0 +1,332 @@
+"""Every misclassification cost from one training, with probabilities.
+
+    for every tau in [0, 1]:   min over w   1/2 |w|^2 + C sum_i s_i(tau) hinge_i,    s = 2 (1 - tau) or 2 tau
+
+tau is the cost of a false positive over the sum of both costs, and the intercept a regularised constant column (Yu,
+Vishwanathan and Zhang 2009). The path is `solvers.cost_path` (exact) or `solvers.approximate_path` (certified); sign
+changes of scores along it are `solvers.path_scores`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..measures import Measure
+from ..measures.constraints import Constraint, as_constraints
+from ..solvers import approximate_path, cost_path, frontier, path_scores
+from ._binary import check_measure, check_weight, encode_labels
+from ._path_features import KERNELS, KernelFeatures, LinearFeatures
+
+METHODS = ("auto", "exact", "approximate")
+EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000  # up to here "auto" takes the exact path
+
+
+class CostClassifier(ClassifierMixin, BaseEstimator):
+    """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`."""
+
+    def __init__(self, tau: float = 0.5) -> None:
+        self.tau = tau
+
+    def fit(self, X: Any, y: Any) -> CostClassifier:
+        raise TypeError("a CostClassifier comes fitted, from CostPath.at(tau) or CostPath.best(...); fit a CostPath")
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score: above 0 is what `predict` calls ``classes_[1]``."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        score = np.asarray(self._features(X) @ self._w)
+        return score if self._positive == self.classes_[1] else -score
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels: the positive class where its score is strictly above 0."""
+        score = self.decision_function(X)
+        called = score > 0 if self._positive == self.classes_[1] else score >= 0
+        return self.classes_[called.astype(int)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class CostPath(ClassifierMixin, BaseEstimator):
+    """One training, and the classifier for every pair of misclassification costs, with probabilities.
+
+    `at(tau)` is the SVM with false positives at cost tau and false negatives at 1 - tau; `best` picks the cost that
+    suits a measure, and trains nothing. A row's probability is the share of tau at which it is called positive. Scale
+    the features first (`StandardScaler`).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses against ``|w|^2 / 2``; larger is less regularised.
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
+        Kernels other than "linear" factorise the kernel matrix: up to n^2 numbers.
+    gamma, degree, coef0 : kernel parameters, as in `sklearn.svm.SVC`
+    method : {"auto", "exact", "approximate"}, default="auto"
+        "exact" finds every kink; "approximate" keeps the relative duality gap below `tol` at every tau, certified.
+        "auto" is exact up to 20,000 rows and 1,000 columns; `method_` says which.
+    tau_range : (float, float), default=(0.0, 1.0)
+        Where the path is computed.
+    tol : float, default=1e-3
+        Relative duality gap of the approximate path.
+    fit_intercept : bool, default=True
+        Whether a regularised constant column is appended.
+    pos_label : label, default=None
+        The positive class; the larger label by default.
+    random_state : int or RandomState, default=None
+        Order of the coordinate descent that starts the path; the path itself does not depend on it.
+    verbose : int, default=0
+        1 prints the number of kinks.
+
+    Attributes
+    ----------
+    kinks_ : ndarray
+        The tau at which the path bends, sorted.
+    method_ : str
+        "exact" or "approximate".
+    tau_range_ : (float, float)
+        Where the path is known; shorter than `tau_range` if Ctrl-C ended the fit.
+    gap_ : float
+        Certified bound on the relative duality gap over the whole range (0 for the exact path).
+    recrossing_ : float
+        Share of the training rows whose score changes sign more than once; only for these can `predict` differ from
+        ``at(0.5).predict``.
+    classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> import steelyard as sy, steelyard.measures as m
+    >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.1, class_sep=0.6, random_state=0)
+    >>> path = sy.CostPath(C=0.01).fit(X[:1000], y[:1000])
+    >>> dear_misses = path.at(costs={"fp": 1, "fn": 9})
+    >>> round(m.Recall().score(y[2000:], dear_misses.predict(X[2000:])), 2)
+    0.52
+    >>> f1 = path.best(m.FBeta(1), X[1000:2000], y[1000:2000])
+    >>> round(m.FBeta(1).score(y[2000:], f1.predict(X[2000:])), 2)
+    0.36
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "linear",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        tau_range: tuple[float, float] = (0.0, 1.0),
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        pos_label: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.tau_range = tau_range
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.pos_label = pos_label
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CostPath:
+        """Compute the path. Ctrl-C ends it early and keeps what was computed, with a warning."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
+        weight = check_weight(sample_weight, X, is_positive)
+        sign = np.where(is_positive, 1.0, -1.0)
+        if weight is not None and self.kernel != "precomputed":  # a row without weight is no row
+            X, sign, weight = X[weight > 0], sign[weight > 0], weight[weight > 0]
+        self._features = self._make_features(X, weight)
+        rows = self._features.fit(X)
+        if weight is not None:
+            rows, sign, weight = rows[weight > 0], sign[weight > 0], weight[weight > 0]
+        self._n_rows = float(len(sign) if weight is None else weight.sum())
+        self.method_ = self._choose_method(rows)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self._trace(rows, sign, weight, seed)
+        self._train_rows, self._recrossing = rows, None
+        return self
+
+    def _trace(self, rows: Any, sign: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
+        if self.method_ == "exact":
+            self._path = cost_path.trace(rows, sign, self.C, self.tau_range, weight, seed)
+            self.gap_ = 0.0
+        else:
+            self._path = approximate_path.trace(rows, sign, self.C, self.tau_range, self.tol, weight, seed)
+            self.gap_ = self._path.gap
+        self.kinks_ = self._path.kinks
+        self.tau_range_ = (self._path.start, self._path.end)
+        self.n_iter_ = max(1, len(self.kinks_))
+        if not self._path.converged:
+            warnings.warn(self._what_is_missing(), ConvergenceWarning, stacklevel=3)
+        if self.verbose:
+            low, high = self.tau_range_
+            print(f"CostPath: {self.method_}, {len(self.kinks_)} kinks for tau in [{low:g}, {high:g}]")
+
+    def _what_is_missing(self) -> str:
+        if self._path.interrupted:
+            return f"interrupted: the path is known for tau from {self._path.start:g} to {self._path.end:.6g} and ends there"
+        return (
+            f"the approximate path has a relative gap of {self.gap_:.2g} somewhere, above tol={self.tol}: features on "
+            "very different scales are the usual reason; put a StandardScaler in front, or give a smaller C"
+        )
+
+    def _make_features(self, X: Any, weight: np.ndarray | None) -> LinearFeatures | KernelFeatures:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel is one of {KERNELS}; got {self.kernel!r}")
+        if self.kernel == "linear":
+            return LinearFeatures(self.fit_intercept)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel is a square matrix; X has shape {X.shape}")
+        if self.kernel == "precomputed":
+            return KernelFeatures("precomputed", {}, self.fit_intercept)
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            if gamma not in ("scale", "auto"):
+                raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
+            spread = _variance(X, weight) if gamma == "scale" else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        params = {"gamma": gamma}
+        if self.kernel == "poly":
+            params |= {"degree": self.degree, "coef0": self.coef0}
+        return KernelFeatures(self.kernel, params, self.fit_intercept)
+
+    def _choose_method(self, rows: Any) -> str:
+        if self.method not in METHODS:
+            raise ValueError(f"method is one of {METHODS}; got {self.method!r}")
+        if self.method != "auto":
+            return self.method
+        small = rows.shape[0] <= EXACT_ROWS and min(rows.shape) <= EXACT_COLUMNS
+        return "exact" if small else "approximate"
+
+    # -- points of the path -------------------------------------------------------------------------------------
+    def at(self, tau: float | None = None, *, costs: dict[str, float] | None = None) -> CostClassifier:
+        """The classifier at `tau`, or at ``costs={"fp": ..., "fn": ...}``; nothing is trained."""
+        check_is_fitted(self)
+        tau = self._check_tau(tau, costs)
+        point = CostClassifier(tau)
+        w = self._path.models(tau)[0]
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_features", "_positive"):
+            if hasattr(self, name):
+                setattr(point, name, getattr(self, name))
+        point._w = w
+        if self.kernel == "linear":
+            sign = 1.0 if self._positive == self.classes_[1] else -1.0
+            point.coef_ = sign * w[: self.n_features_in_].reshape(1, -1)
+            point.intercept_ = np.array([sign * w[-1] if self.fit_intercept else 0.0])
+        return point
+
+    def _check_tau(self, tau: Any, costs: Any) -> float:
+        if (tau is None) == (costs is None):
+            raise ValueError('give either tau or costs={"fp": ..., "fn": ...}')
+        if costs is not None:
+            if set(costs) != {"fp", "fn"}:
+                raise ValueError(f'costs needs the keys "fp" and "fn"; got {sorted(costs)}')
+            fp, fn = float(costs["fp"]), float(costs["fn"])
+            if not (fp >= 0.0 and fn >= 0.0 and 0.0 < fp + fn < np.inf):
+                raise ValueError(f"costs must be finite, not negative and not both zero; got {costs}")
+            tau = fp / (fp + fn)
+        low, high = self.tau_range_
+        if not 0.0 <= float(tau) <= 1.0:
+            raise ValueError(f"tau is fp cost / (fp cost + fn cost), between 0 and 1; got {tau!r}")
+        if not low <= float(tau) <= high:
+            raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {tau:g} needs another tau_range")
+        return float(tau)
+
+    def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
+        """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
+        return self._rates(X, y, sample_weight)[1]
+
+    def best(
+        self,
+        measure: Measure,
+        X: Any,
+        y: Any,
+        *,
+        subject_to: Constraint | list[Constraint] | None = None,
+        sample_weight: Any = None,
+    ) -> CostClassifier:
+        """The classifier of the path with the largest measure on (X, y), among those that meet the constraints.
+
+        Points that tie are decided by skill, TPR + TNR. Nothing is trained.
+        """
+        measure, constraints = check_measure(measure), as_constraints(subject_to)
+        changes, points = self._rates(X, y, sample_weight)
+        choice = frontier.best_point(points, measure, constraints)
+        return self.at(float(changes.middles(points)[choice.index]))
+
+    def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[path_scores.SignChanges, frontier.Frontier]:
+        rows = self._check_rows(X)
+        changes = path_scores.sign_changes(self._path, rows)
+        classes, is_positive, _ = encode_labels(y, self._positive)
+        unknown = set(classes.tolist()) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(f"y has labels {sorted(unknown)} that were not seen in fit: {self.classes_.tolist()}")
+        if len(is_positive) != changes.n_rows:
+            raise ValueError(f"X has {changes.n_rows} rows and y has {len(is_positive)} labels")
+        return changes, changes.rates(is_positive, check_weight(sample_weight, np.zeros((len(is_positive), 1))))
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
+        rows = self._check_rows(X)
+        share = path_scores.sign_changes(self._path, rows).share_positive()
+        edge = 0.5 / max(self._n_rows, 1.0)
+        share = np.clip(share, edge, 1.0 - edge)
+        columns = [1.0 - share, share] if self._positive == self.classes_[1] else [share, 1.0 - share]
+        return np.column_stack(columns)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels: the positive class where its probability is above one half."""
+        check_is_fitted(self)
+        second = self._positive == self.classes_[1]
+        called = self.predict_proba(X)[:, int(second)] > 0.5
+        return self.classes_[np.where(called == second, 1, 0)]
+
+    @property
+    def recrossing_(self) -> float:
+        check_is_fitted(self)
+        if self._recrossing is None:
+            self._recrossing = path_scores.sign_changes(self._path, self._train_rows).recrossing()
+        return self._recrossing
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_path")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _variance(X: Any, weight: np.ndarray | None) -> float:
+    """Of all entries of X, each with the weight of its row."""
+    square = np.asarray(X.multiply(X).mean(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).mean(axis=1)
+    plain = np.asarray(X.mean(axis=1)).ravel()
+    return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)

@@ -1,0 +1,227 @@
+"""CostPath: what it promises beyond scikit-learn's contract."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import LinearSVC
+
+import steelyard as sy
+import steelyard.measures as m
+from steelyard.solvers.frontier import InfeasibleError
+
+X, Y = make_classification(900, 6, weights=[0.7], flip_y=0.1, random_state=1)
+TRAIN, TEST = slice(0, 600), slice(600, None)
+
+
+@pytest.fixture(scope="module")
+def path():
+    return sy.CostPath(C=0.1).fit(X[TRAIN], Y[TRAIN])
+
+
+def test_at_is_the_svm_with_these_costs(path):
+    Z = np.c_[X, np.ones(len(X))]
+    for tau in (0.15, 0.5, 0.8):
+        svm = LinearSVC(
+            C=0.1,
+            loss="hinge",
+            fit_intercept=False,
+            class_weight={1: 2 * (1 - tau), 0: 2 * tau},
+            tol=1e-8,
+            max_iter=10**6,
+        )
+        svm.fit(Z[TRAIN], Y[TRAIN])
+        point = path.at(tau)
+        np.testing.assert_allclose(np.r_[point.coef_[0], point.intercept_], svm.coef_[0], atol=1e-4)
+        np.testing.assert_allclose(point.decision_function(X[TEST]), Z[TEST] @ svm.coef_[0], atol=1e-3)
+
+
+def test_costs_are_another_way_to_say_tau(path):
+    assert path.at(costs={"fp": 5, "fn": 1}).tau == pytest.approx(5 / 6)
+    with pytest.raises(ValueError, match="either tau or costs"):
+        path.at()
+    with pytest.raises(ValueError, match="either tau or costs"):
+        path.at(0.5, costs={"fp": 1, "fn": 1})
+    with pytest.raises(ValueError, match='keys "fp" and "fn"'):
+        path.at(costs={"fp": 1})
+    with pytest.raises(ValueError, match="not both zero"):
+        path.at(costs={"fp": 0, "fn": 0})
+    for tau in (-0.1, 1.5, np.nan):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            path.at(tau)
+
+
+def test_probability_is_the_share_of_tau(path):
+    tau = (np.arange(4000) + 0.5) / 4000
+    models = [path.at(t) for t in tau[::8]]
+    share = np.mean([c.decision_function(X[TEST]) > 0 for c in models], axis=0)
+    proba = path.predict_proba(X[TEST])[:, 1]
+    np.testing.assert_allclose(proba, np.clip(share, 0.5 / 600, 1 - 0.5 / 600), atol=5 / len(models))
+    assert proba.min() >= 0.5 / 600
+    assert proba.max() <= 1 - 0.5 / 600
+    assert ((proba > 0.5) == (path.predict(X[TEST]) == 1)).all()
+
+
+def test_rates_are_those_of_the_models(path):
+    points = path.rates(X[TEST], Y[TEST])
+    tau = (points.thresholds + np.r_[points.thresholds[1:], 1.0]) / 2
+    for k in range(0, len(points), 7):
+        called = path.at(tau[k]).predict(X[TEST]) == 1
+        assert called[Y[TEST] == 1].mean() == pytest.approx(points.tpr[k], abs=1e-12)
+        assert (~called[Y[TEST] == 0]).mean() == pytest.approx(points.tnr[k], abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [m.FBeta(1), m.BAKLD(), m.QMeasure(beta=1), m.NegKLD(), m.MCC()], ids=repr)
+def test_best_is_the_best_of_the_path(path, measure):
+    best = path.best(measure, X[TEST], Y[TEST])
+    points = path.rates(X[TEST], Y[TEST])
+    p = Y[TEST].mean()
+    values = measure(tpr=points.tpr, tnr=points.tnr, prevalence=p, sample_size=300)
+    assert measure.score(Y[TEST], best.predict(X[TEST])) == pytest.approx(np.nanmax(values), abs=1e-12)
+    called = best.predict(X[TEST]) == 1
+    skill = called[Y[TEST] == 1].mean() + (~called[Y[TEST] == 0]).mean()
+    tied = values >= np.nanmax(values) - 1e-12
+    assert skill == pytest.approx((points.tpr + points.tnr)[tied].max(), abs=1e-12)
+
+
+def test_best_meets_constraints_or_says_how_close(path):
+    capped = path.best(m.Recall(), X[TEST], Y[TEST], subject_to=m.fpr <= 0.05)
+    called = capped.predict(X[TEST]) == 1
+    assert called[Y[TEST] == 0].mean() <= 0.05
+    assert called[Y[TEST] == 1].mean() > 0.1
+    with pytest.raises(InfeasibleError, match="closest reachable point"):
+        path.best(m.Recall(), X[TEST], Y[TEST], subject_to=[m.fpr <= 0.01, m.tpr >= 0.99])
+
+
+def test_recrossing_bounds_how_often_the_two_predictions_differ(path):
+    differ = (path.predict(X[TRAIN]) != path.at(0.5).predict(X[TRAIN])).mean()
+    assert differ <= path.recrossing_ <= 0.3
+
+
+def test_any_two_labels_and_which_is_positive(path):
+    names = np.where(Y == 1, "sick", "well")
+    named = sy.CostPath(C=0.1, pos_label="sick").fit(X[TRAIN], names[TRAIN])
+    np.testing.assert_array_equal(named.predict(X[TEST]), np.where(path.predict(X[TEST]) == 1, "sick", "well"))
+    np.testing.assert_allclose(named.predict_proba(X[TEST])[:, 0], path.predict_proba(X[TEST])[:, 1], atol=1e-9)
+    np.testing.assert_array_equal(named.at(0.3).predict(X[TEST]) == "sick", path.at(0.3).predict(X[TEST]) == 1)
+    np.testing.assert_allclose(named.at(0.3).coef_, -path.at(0.3).coef_, atol=1e-8)
+    best = named.best(m.FBeta(1), X[TEST], names[TEST])
+    assert best.tau == pytest.approx(path.best(m.FBeta(1), X[TEST], Y[TEST]).tau, abs=1e-6)
+
+
+def test_sparse_frames_and_pickles(path):
+    sparse = sy.CostPath(C=0.1).fit(csr_matrix(X[TRAIN]), Y[TRAIN])
+    np.testing.assert_allclose(sparse.predict_proba(csr_matrix(X[TEST])), path.predict_proba(X[TEST]), atol=1e-6)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    framed = sy.CostPath(C=0.1).fit(frame[TRAIN], Y[TRAIN])
+    assert list(framed.at(0.4).feature_names_in_) == list("abcdef")
+    again = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(again.predict_proba(X[TEST]), path.predict_proba(X[TEST]))
+    point = pickle.loads(pickle.dumps(path.at(0.4)))
+    np.testing.assert_array_equal(point.predict(X[TEST]), path.at(0.4).predict(X[TEST]))
+
+
+def test_weights_are_repetitions():
+    weight = np.random.default_rng(0).integers(0, 3, 600)
+    heavy = sy.CostPath(C=0.1).fit(X[TRAIN], Y[TRAIN], sample_weight=weight)
+    repeated = sy.CostPath(C=0.1).fit(np.repeat(X[TRAIN], weight, 0), np.repeat(Y[TRAIN], weight))
+    np.testing.assert_allclose(heavy.predict_proba(X[TEST]), repeated.predict_proba(X[TEST]), atol=1e-6)
+
+
+def test_a_narrow_range_keeps_probabilities_inside_it(path):
+    part = sy.CostPath(C=0.1, tau_range=(0.4, 0.6)).fit(X[TRAIN], Y[TRAIN])
+    proba = part.predict_proba(X[TEST])[:, 1]
+    assert (proba >= 0.4).all()
+    assert (proba <= 0.6).all()
+    with pytest.raises(ValueError, match=r"tau in \[0.4, 0.6\]"):
+        part.at(0.7)
+
+
+def test_approximate_and_exact_paths_agree(path):
+    near = sy.CostPath(C=0.1, method="approximate", tol=1e-5).fit(X[TRAIN], Y[TRAIN])
+    assert (path.method_, near.method_) == ("exact", "approximate")
+    assert near.gap_ <= 1e-5
+    assert len(near.kinks_) < len(path.kinks_)
+    np.testing.assert_allclose(near.predict_proba(X[TEST]), path.predict_proba(X[TEST]), atol=0.05)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_kernel_path_solves_the_kernel_problem(kernel):
+    """The dual of the kernel machine with K + 1, by its value at the path's model."""
+    params = {"gamma": 0.3} if kernel == "rbf" else {"gamma": 0.3, "degree": 2, "coef0": 1.0}
+    rows = slice(0, 120)
+    K = rbf_kernel(X[rows], gamma=0.3) if kernel == "rbf" else (0.3 * X[rows] @ X[rows].T + 1.0) ** 2
+    fitted = sy.CostPath(C=0.5, kernel=kernel, **params).fit(X[rows], Y[rows])
+    given = sy.CostPath(C=0.5, kernel="precomputed").fit(K, Y[rows])
+    values, vectors = np.linalg.eigh(K)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    sign = 2.0 * Y[rows] - 1
+    from steelyard.solvers.cost_sensitive import solve
+
+    for tau in (0.2, 0.6):
+        reference = solve(
+            np.c_[root, np.ones(120)],
+            sign,
+            2 * (1 - tau),
+            2 * tau,
+            0.5,
+            tol=1e-8,
+            solver="coordinate",
+            max_passes=100_000,
+        )
+        score = np.c_[root, np.ones(120)] @ reference.w
+        np.testing.assert_allclose(fitted.at(tau).decision_function(X[rows]), score, atol=1e-2)
+        np.testing.assert_allclose(given.at(tau).decision_function(K), score, atol=1e-2)
+
+
+def test_one_class_and_other_mistakes():
+    with pytest.raises(ValueError, match="only one class"):
+        sy.CostPath().fit(X[:20], np.ones(20))
+    for wrong, message in (({"C": 0.0}, "C must be positive"), ({"method": "fast"}, "method is one of"), ({"kernel": "sigmoid"}, "kernel is one of"), ({"tau_range": (0.0, 2.0)}, "tau_range"), ({"method": "approximate", "tol": 0.0}, "tol is")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            sy.CostPath(**wrong).fit(X[:50], Y[:50])
+    with pytest.raises(NotFittedError):
+        sy.CostPath().at(0.5)
+    with pytest.raises(ValueError, match="not seen in fit"):
+        sy.CostPath().fit(X[:50], Y[:50]).rates(X[:50], Y[:50] + 1)
+
+
+def test_constant_features_and_conflicting_rows():
+    rows = np.repeat([[0.0, 1.0], [2.0, 1.0]], 10, axis=0)
+    labels = np.tile([0, 1], 10)
+    labels[10:13] = 1
+    path = sy.CostPath().fit(rows, labels)
+    proba = path.predict_proba([[0.0, 1.0], [2.0, 1.0]])[:, 1]
+    np.testing.assert_allclose(proba, [labels[:10].mean(), labels[10:].mean()], atol=0.06)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
+def test_an_interrupted_path_keeps_what_was_computed():
+    code = """
+        import os, signal, threading, warnings
+        import numpy as np, steelyard as sy
+        from sklearn.exceptions import ConvergenceWarning
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(20_000, 40))
+        y = (X[:, 0] + 3 * rng.normal(size=20_000) > 0).astype(int)
+        path = sy.CostPath(C=1e-3, method="exact")
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            path.fit(X, y)
+        low, high = path.tau_range_
+        assert any(issubclass(w.category, ConvergenceWarning) and "interrupted" in str(w.message) for w in caught), caught
+        assert 0.0 == low < high < 1.0
+        print(len(path.kinks_) > 0, path.at(high / 2).predict(X[:3]).shape)
+    """
+    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert out.stdout.strip() == "True (3,)", out.stderr
