@@ -127,7 +127,7 @@ nb::tuple to_state(const PathLog& log) {
     nb::list checkpoints;
     for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.p, c.q, c.members));
     std::vector<int> from(log.from.begin(), log.from.end()), to(log.to.begin(), log.to.end());
-    return nb::make_tuple(log.tau, log.row, from, to, checkpoints, log.stride, log.start, log.end, log.interrupted);
+    return nb::make_tuple(log.tau, log.row, from, to, checkpoints, log.stride, log.start, log.end, log.interrupted, log.drift);
 }
 
 void from_state(PathLog& log, const nb::tuple& state) {
@@ -145,6 +145,7 @@ void from_state(PathLog& log, const nb::tuple& state) {
     log.start = nb::cast<double>(state[6]);
     log.end = nb::cast<double>(state[7]);
     log.interrupted = nb::cast<bool>(state[8]);
+    log.drift = nb::cast<double>(state[9]);
 }
 
 }  // namespace
@@ -161,6 +162,7 @@ void bind_path(nb::module_& m) {
         .def_ro("interrupted", &PathLog::interrupted)
         .def_ro("start_events", &PathLog::start_events)
         .def_ro("refactored", &PathLog::refactored)
+        .def_ro("drift", &PathLog::drift)
         .def("__getstate__", &to_state)
         .def("__setstate__", &from_state);
     m.def("trace_path", &trace_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "start"_a,

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 #include "margin_set.hpp"
 #include "near_rows.hpp"
@@ -26,7 +27,7 @@ class DualPath {
    public:
     DualPath(const R& rows, const PathRows& given)
         : rows_(rows), given_(given), set_(rows, given.sign), side_(static_cast<std::size_t>(rows.n_rows), Side::above),
-          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), p_(static_cast<std::size_t>(rows.n_cols)), q_(p_.size()), w_(p_.size()) {}
+          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), p_(static_cast<std::size_t>(rows.n_cols)), q_(p_.size()), w_(p_.size()), drifted_(p_.size()) {}
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
     void begin(std::vector<Box> box, double tau) {
@@ -35,6 +36,7 @@ class DualPath {
         sum_forces();
         polish();
         turned_ = true;
+        drift_ = 0;  // a new leg has other forces
         near_.look_at_all(w_);
         stalled_ = 0;
     }
@@ -64,6 +66,7 @@ class DualPath {
     double tau() const { return tau_; }
     Index events() const { return events_; }
     Index refactored() const { return refactored_; }
+    double drift() const { return drift_; }
 
     // a of every row.
     std::vector<double> multipliers() const {
@@ -87,7 +90,7 @@ class DualPath {
         Side to;
     };
 
-    static constexpr double rounding = 1e-13;
+    static constexpr double rounding = 1e-13, noise = 5e-15;  // of a direction, of one rate
 
     void push(Index i, Side side, double factor) {
         if (side != Side::below && side != Side::above) return;
@@ -105,11 +108,15 @@ class DualPath {
         for (Index i = 0; i < rows_.n_rows; ++i) push(i, side_[i], 1.0);
     }
 
-    // w and the members' a from the sets alone, so that nothing drifts.
+    // w and the members' a from the sets alone, so that nothing drifts. How far w had drifted tells the precision of the path.
     void polish() {
         force_ = p_;
         for (std::size_t j = 0; j < force_.size(); ++j) force_[j] += tau_ * q_[j];
+        drifted_.swap(w_);
         solve(force_, given_.target, a_, w_);
+        double square = 0;
+        for (std::size_t j = 0; j < w_.size(); ++j) square += (w_[j] - drifted_[j]) * (w_[j] - drifted_[j]);
+        drift_ = std::max(drift_, std::sqrt(square));
     }
 
     void direction() {
@@ -150,7 +157,7 @@ class DualPath {
     void nearest_member(Step& best) const {
         for (Index k = 0; k < set_.size(); ++k) {
             const Box& b = box_[set_.members()[k]];
-            const double up = da_[k] - b.high_rate, down = da_[k] - b.low_rate, slack = rounding * (std::fabs(da_[k]) + std::fabs(b.high_rate));
+            const double up = da_[k] - b.high_rate, down = da_[k] - b.low_rate, slack = noise * (std::fabs(da_[k]) + std::fabs(b.high_rate));
             if (up > slack) offer(best, (b.high_at(tau_) - a_[k]) / up, Kind::leave, k, Side::below);
             if (down < -slack) offer(best, (b.low_at(tau_) - a_[k]) / down, Kind::leave, k, Side::above);
         }
@@ -161,7 +168,7 @@ class DualPath {
         for (std::size_t k = 0; k < near.size(); ++k) {
             const Index i = near[k];
             if (blocked_[i]) continue;
-            const double rate = rate_[k], least = rounding * given_.norm[i] * size_;
+            const double rate = rate_[k], least = noise * given_.norm[i] * size_;
             const double gap = given_.target[i] - near_.margin(i);
             if (side_[i] == Side::below ? rate > least : side_[i] == Side::above && rate < -least)
                 offer(best, gap / rate, Kind::enter, i, Side::member);
@@ -210,7 +217,8 @@ class DualPath {
         unblock();
         ++events_;
         stalled_ = step.length > 0 ? 0 : stalled_ + 1;
-        if (stalled_ > 200 + 10 * set_.size()) throw std::runtime_error("the path does not move on: too many steps of length zero");
+        if (stalled_ > 200 + 10 * set_.size()) throw std::runtime_error("the cost path does not move on at tau = " + std::to_string(tau_) +
+                                     ": too many rows tie. Scale the columns, give a smaller C, or take method='approximate'");
         if (!log) return;
         log->add(tau_, i, was, step.to);
         if (!log->due()) return;
@@ -235,8 +243,8 @@ class DualPath {
     std::vector<Box> box_;
     std::vector<char> blocked_;
     std::vector<Index> blocks_;
-    std::vector<double> p_, q_, w_, a_, da_, dw_, force_, rate_;
-    double tau_ = 0, speed_ = 0, size_ = 0;
+    std::vector<double> p_, q_, w_, a_, da_, dw_, force_, rate_, drifted_;
+    double tau_ = 0, speed_ = 0, size_ = 0, drift_ = 0;
     bool turned_ = true;  // a row has moved since the last direction
     Index events_ = 0, refactored_ = 0, stalled_ = 0;
 };

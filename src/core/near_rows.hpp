@@ -45,8 +45,12 @@ class NearRows {
             if (long_ < 0 && watched(i)) reach_.push_back(reach(i));
         }
         if (long_ < 0) choose();
+        middle_loose_ = 0;
         for (Index i = 0; i < rows_.n_rows; ++i)
-            if (watched(i) && reach(i) <= long_) push(middle_, in_middle_, i);
+            if (watched(i) && reach(i) <= long_) {
+                push(middle_, in_middle_, i);
+                middle_loose_ += reach(i) > tight * long_;
+            }
         way_ = 0;
         middle_end_ = long_;
         make_near();
@@ -56,7 +60,7 @@ class NearRows {
     STEELYARD_CLONES void look(const std::vector<double>& w) {
         if (way_ >= middle_end_ * (1 - 1e-9)) return look_at_all(w);
         for (Index i : middle_) margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
-        middle_work_ += static_cast<double>(middle_.size());
+        middle_work_ += middle_loose_;
         adapt(short_, static_cast<double>(middle_.size()), near_work_);
         near_work_ = 0;
         make_near();
@@ -69,10 +73,13 @@ class NearRows {
         if (!in_near_[i]) push(near_, in_near_, i);
     }
 
-    void looked() { near_work_ += static_cast<double>(near_.size()); }
+    void looked() { near_work_ += near_loose_; }
 
    private:
     static constexpr double overhead = 64;  // of making a list, in rows looked at
+    // Rows in the span of the members stay at the edge of their target whatever the horizon, thousands of them in one-hot data: only
+    // rows beyond this share of the horizon would be spared by a shorter one, so only these count as work.
+    static constexpr double tight = 0.1;
 
     bool watched(Index i) const { return side_[i] == Side::below || side_[i] == Side::above; }
     double reach(Index i) const { return std::fabs(given_.target[i] - margin_[i]) / given_.norm[i]; }
@@ -88,8 +95,12 @@ class NearRows {
 
     void make_near() {
         clear(near_, in_near_);
+        near_loose_ = 0;
         for (Index i : middle_)
-            if (watched(i) && reach(i) <= short_) push(near_, in_near_, i);
+            if (watched(i) && reach(i) <= short_) {
+                push(near_, in_near_, i);
+                near_loose_ += reach(i) > tight * short_;
+            }
         near_end_ = std::min(way_ + short_, middle_end_);
     }
 
@@ -121,7 +132,7 @@ class NearRows {
     std::vector<char> in_near_, in_middle_;
     std::vector<Index> near_, middle_;
     double long_ = -1, short_ = -1, way_ = 0, middle_end_ = 0, near_end_ = 0;
-    double near_work_ = 0, middle_work_ = 0;
+    double near_work_ = 0, middle_work_ = 0, near_loose_ = 0, middle_loose_ = 0;
 };
 
 }  // namespace steelyard

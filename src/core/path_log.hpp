@@ -37,7 +37,8 @@ struct PathLog {
     Index stride = 32;
     double start = 0, end = 1;  // the range that was reached
     bool interrupted = false;
-    Index restarts = 0, refactored = 0, start_events = 0;
+    Index refactored = 0, start_events = 0;
+    double drift = 0;  // of the margins, at most, between two fresh solutions
 
     Index size() const { return static_cast<Index>(tau.size()); }
     bool due() const { return checkpoints.empty() || size() >= checkpoints.back().event + stride; }

@@ -37,6 +37,7 @@ class PathTrace {
         log.interrupted = !path_.follow(problem_.end, &log, stop);
         log.end = path_.tau();
         log.refactored = path_.refactored();
+        log.drift = path_.drift() * *std::max_element(norm_.begin(), norm_.end());
         return log;
     }
 

@@ -185,7 +185,13 @@ class CostPath(ClassifierMixin, BaseEstimator):
 
     def _what_is_missing(self) -> str:
         if self._path.interrupted:
-            return f"interrupted: the path is known for tau from {self._path.start:g} to {self._path.end:.6g} and ends there"
+            low, high = self.tau_range_
+            return f"interrupted: the path is known for tau from {low:g} to {high:.6g} and ends there"
+        if self.method_ == "exact":
+            return (
+                f"margins are known to {self._path.drift:.1g} only: C={self.C} is too large for the scale of the features; "
+                "put a StandardScaler in front, or give a smaller C"
+            )
         return (
             f"the approximate path has a relative gap of {self.gap_:.2g} somewhere, above tol={self.tol}: features on "
             "very different scales are the usual reason; put a StandardScaler in front, or give a smaller C"

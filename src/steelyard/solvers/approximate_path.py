@@ -22,7 +22,7 @@ from .cost_sensitive import _labels, _weights, choose_solver
 
 @dataclass(frozen=True, eq=False)
 class ApproximatePath:
-    """Knots ``tau`` and their models ``w``, linear between; ``gap`` bounds (objective - optimum) / objective anywhere."""
+    """Knots ``tau`` and their models ``w``, linear between; ``gap`` bounds (objective - optimum) / objective."""
 
     tau: Array
     w: Array

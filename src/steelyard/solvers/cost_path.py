@@ -28,6 +28,7 @@ from .cost_sensitive import _labels, _Rows, _rows, _weights
 Array = NDArray[np.float64]
 
 PERTURBATION = 1e-9
+PRECISION = 1e-6
 STRETCH = 2**20  # numbers in one stretch of models
 
 
@@ -77,8 +78,13 @@ class ExactPath:
         return bool(self.log.interrupted)
 
     @property
+    def drift(self) -> float:
+        """How far margins moved by rounding between two fresh solutions, relative: the precision of the path."""
+        return float(self.log.drift) / self.unit
+
+    @property
     def converged(self) -> bool:
-        return not self.interrupted
+        return not self.interrupted and self.drift <= PRECISION
 
     @property
     def n_iter(self) -> int:

@@ -1,8 +1,8 @@
 """How the scores of rows change sign along a path of models: probabilities, rates and the best cost, without training.
 
 Given a piecewise linear path w(tau) and rows x, the score ``x.w(tau)`` is piecewise linear, so every tau at which a
-row's prediction changes is found exactly (`src/core/crossings.hpp`). From these follow the share of tau at which a row is
-called positive, TPR and TNR at every tau, and the best of all points for a measure.
+row's prediction changes is found exactly (`src/core/crossings.hpp`). From these follow the share of tau at which a row
+is called positive, TPR and TNR at every tau, and the best of all points for a measure.
 """
 
 from __future__ import annotations
