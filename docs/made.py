@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import made_batch
+import made_path
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 
@@ -246,6 +247,7 @@ TABLES = {
     "quantification": quantification_table,
     "neyman_pearson_stream": neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
+    "path": lambda found: made_path.path_table(found, markdown),
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": structural_table,

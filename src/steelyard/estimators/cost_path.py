@@ -189,8 +189,8 @@ class CostPath(ClassifierMixin, BaseEstimator):
             return f"interrupted: the path is known for tau from {low:g} to {high:.6g} and ends there"
         if self.method_ == "exact":
             return (
-                f"margins are known to {self._path.drift:.1g} only: C={self.C} is too large for the scale of the features; "
-                "put a StandardScaler in front, or give a smaller C"
+                f"margins are known to {self._path.drift:.1g} only: C={self.C} is too large for the scale of the "
+                "features; put a StandardScaler in front, or give a smaller C"
             )
         return (
             f"the approximate path has a relative gap of {self.gap_:.2g} somewhere, above tol={self.tol}: features on "
