@@ -113,7 +113,7 @@ class CostPath(ClassifierMixin, BaseEstimator):
     >>> path = sy.CostPath(C=0.01).fit(X[:1000], y[:1000])
     >>> dear_misses = path.at(costs={"fp": 1, "fn": 9})
     >>> round(m.Recall().score(y[2000:], dear_misses.predict(X[2000:])), 2)
-    0.52
+    0.81
     >>> f1 = path.best(m.FBeta(1), X[1000:2000], y[1000:2000])
     >>> round(m.FBeta(1).score(y[2000:], f1.predict(X[2000:])), 2)
     0.36

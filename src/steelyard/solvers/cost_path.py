@@ -110,7 +110,7 @@ class ExactPath:
         original = np.ascontiguousarray(self.target - self.unit * _perturbation(len(self.sign)))
         return float(audit_path(*self._problem(), self.log, original, self.unit, every))
 
-    def _problem(self) -> tuple[Any, ...]:
+    def _problem(self) -> tuple[Any, Any, Any, int, Array, Array, Array]:
         r = self.rows
         return (r.values, r.columns, r.starts, r.n_cols, self.sign, self.target, self.box)
 
@@ -129,7 +129,7 @@ def trace(
     >>> X = np.array([[2.0], [1.0], [-1.0], [0.5]])
     >>> path = trace(np.c_[X, np.ones(4)], [1, 1, -1, -1], C=1.0)
     >>> len(path.kinks), np.round(path.models(0.5), 3).tolist()
-    (5, [[1.0, -0.0]])
+    (7, [[0.75, -0.25]])
     """
     rows = float64_rows(X)
     sign, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)

@@ -64,7 +64,7 @@ class SignChanges:
 
     def middles(self, frontier: Frontier) -> Array:
         """A tau inside each interval of constant predictions."""
-        return (frontier.thresholds + np.r_[frontier.thresholds[1:], self.end]) / 2.0
+        return np.asarray((frontier.thresholds + np.r_[frontier.thresholds[1:], self.end]) / 2.0)
 
 
 def sign_changes(path: Path, X: Any) -> SignChanges:
