@@ -31,11 +31,11 @@ PathMatrix rows_of(const Values& values, const Columns& columns, const Columns& 
     return SparseRows<double, std::int32_t>{values.data(), columns->data(), starts->data(), static_cast<Index>(starts->shape(0)) - 1, n_cols};
 }
 
-// low, low_rate, high, high_rate: one row of the matrix is one Box.
-const Box* boxes(const Matrix& box) {
-    static_assert(sizeof(Box) == 4 * sizeof(double), "a Box is four numbers");
+// low, low_rate, high, high_rate: one row of the matrix is one CostBox.
+const CostBox* boxes(const Matrix& box) {
+    static_assert(sizeof(CostBox) == 4 * sizeof(double), "a CostBox is four numbers");
     if (box.shape(1) != 4) throw std::invalid_argument("box needs four columns: low, low_rate, high, high_rate");
-    return reinterpret_cast<const Box*>(box.data());
+    return reinterpret_cast<const CostBox*>(box.data());
 }
 
 // Ctrl-C ends the trace, and what was traced is kept: the interrupt is taken here and reported in the log.

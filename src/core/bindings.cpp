@@ -1,17 +1,17 @@
 // The contents page of the core: what Python can call, and which header does the work.
 //
-//   evaluate_tape     tape.hpp         value and gradient of a measure at many points
-//   scan_frontier     frontier.hpp     every operating point of scored rows
-//   solve_cost_grid   cost_grid.hpp    linear models for every cost pair and every C, certified  (bind_batch.cpp)
-//   solve_master      master.hpp       the bundle's small quadratic problem, for its tests       (bind_batch.cpp)
-//   line_search       line_search.hpp  the best step along a ray, for its tests                  (bind_batch.cpp)
-//   StreamLearner     stochastic.hpp   NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson, by rows   (bind_stream.cpp)
-//   most_violated     contingency.hpp  the search of structural SVMs, for its tests                (bind_structural.cpp)
-//   StructuralSvm     structural.hpp   cutting planes for any loss of the confusion matrix         (bind_structural.cpp)
-//   trace_path        path_trace.hpp   every kink of the cost path, exactly                       (bind_path.cpp)
-//   recover_path      path_replay.hpp  the model anywhere on it; walk_path and audit_path too     (bind_path.cpp)
-//   trace_approximately  approximate_path.hpp  knots of a certified approximate path              (bind_path.cpp)
-//   score_crossings   crossings.hpp    where scores change sign along a path                      (bind_path.cpp)
+//   evaluate_tape        tape.hpp              value and gradient of a measure at many points
+//   scan_frontier        frontier.hpp          every operating point of scored rows
+//   StreamLearner        stochastic.hpp        NEMSIS, SCAN, SPADE, stochastic Neyman-Pearson   (bind_stream.cpp)
+//   solve_cost_grid      cost_grid.hpp         linear models for every cost pair and every C    (bind_batch.cpp)
+//   solve_master         master.hpp            the bundle's small quadratic problem, for tests  (bind_batch.cpp)
+//   line_search          line_search.hpp       the best step along a ray, for tests             (bind_batch.cpp)
+//   StructuralSvm        structural.hpp        cutting planes for any loss of the confusions    (bind_structural.cpp)
+//   most_violated        contingency.hpp       the search of structural SVMs, for tests         (bind_structural.cpp)
+//   trace_path           path_trace.hpp        every kink of the cost path, exactly             (bind_path.cpp)
+//   recover_path         path_replay.hpp       the model anywhere on it; walk_path, audit_path  (bind_path.cpp)
+//   trace_approximately  approximate_path.hpp  knots of a certified approximate path            (bind_path.cpp)
+//   score_crossings      crossings.hpp         where scores change sign along a path            (bind_path.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
 #include <nanobind/nanobind.h>

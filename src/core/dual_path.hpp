@@ -30,7 +30,7 @@ class DualPath {
           near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), p_(static_cast<std::size_t>(rows.n_cols)), q_(p_.size()), w_(p_.size()), drifted_(p_.size()) {}
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
-    void begin(std::vector<Box> box, double tau) {
+    void begin(std::vector<CostBox> box, double tau) {
         box_ = std::move(box);
         tau_ = tau;
         sum_forces();
@@ -73,7 +73,7 @@ class DualPath {
         std::vector<double> a(box_.size());
         for (std::size_t i = 0; i < a.size(); ++i) a[i] = side_[i] == Side::below ? box_[i].high_at(tau_) : box_[i].low_at(tau_);
         for (Index k = 0; k < set_.size(); ++k) {
-            const Box& b = box_[set_.members()[k]];
+            const CostBox& b = box_[set_.members()[k]];
             a[set_.members()[k]] = std::min(std::max(a_[k], b.low_at(tau_)), b.high_at(tau_));
         }
         return a;
@@ -94,7 +94,7 @@ class DualPath {
 
     void push(Index i, Side side, double factor) {
         if (side != Side::below && side != Side::above) return;
-        const Box& b = box_[i];
+        const CostBox& b = box_[i];
         const bool high = side == Side::below;
         const double force = high ? b.high : b.low, rate = high ? b.high_rate : b.low_rate;
         if (force != 0) rows_.row(i).add_to(p_.data(), factor * given_.sign[i] * force);
@@ -156,7 +156,7 @@ class DualPath {
 
     void nearest_member(Step& best) const {
         for (Index k = 0; k < set_.size(); ++k) {
-            const Box& b = box_[set_.members()[k]];
+            const CostBox& b = box_[set_.members()[k]];
             const double up = da_[k] - b.high_rate, down = da_[k] - b.low_rate, slack = noise * (std::fabs(da_[k]) + std::fabs(b.high_rate));
             if (up > slack) offer(best, (b.high_at(tau_) - a_[k]) / up, Kind::leave, k, Side::below);
             if (down < -slack) offer(best, (b.low_at(tau_) - a_[k]) / down, Kind::leave, k, Side::above);
@@ -240,7 +240,7 @@ class DualPath {
     MarginSet<R> set_;
     std::vector<Side> side_;
     NearRows<R> near_;
-    std::vector<Box> box_;
+    std::vector<CostBox> box_;
     std::vector<char> blocked_;
     std::vector<Index> blocks_;
     std::vector<double> p_, q_, w_, a_, da_, dw_, force_, rate_, drifted_;

@@ -15,7 +15,7 @@
 namespace steelyard {
 
 // a_i stays in [low + tau low_rate, high + tau high_rate].
-struct Box {
+struct CostBox {
     double low, low_rate, high, high_rate;
     double low_at(double tau) const { return low + tau * low_rate; }
     double high_at(double tau) const { return high + tau * high_rate; }

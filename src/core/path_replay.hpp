@@ -14,7 +14,7 @@ namespace steelyard {
 struct ReplayProblem {
     const double* sign;
     const double* target;
-    const Box* box;
+    const CostBox* box;
 };
 
 template <class R>
@@ -86,7 +86,7 @@ class PathReplay {
 
     void push(Index i, std::int8_t side, double factor) {
         if (side == static_cast<std::int8_t>(Side::member)) return;
-        const Box& b = problem_.box[i];
+        const CostBox& b = problem_.box[i];
         const bool high = side == static_cast<std::int8_t>(Side::below);
         rows_.row(i).add_to(p_.data(), factor * problem_.sign[i] * (high ? b.high : b.low));
         rows_.row(i).add_to(q_.data(), factor * problem_.sign[i] * (high ? b.high_rate : b.low_rate));
@@ -145,7 +145,7 @@ class PathReplay {
     double multipliers_off(double tau) const {
         double worst = 0;
         for (Index k = 0; k < set_.size(); ++k) {
-            const Box& b = problem_.box[set_.members()[k]];
+            const CostBox& b = problem_.box[set_.members()[k]];
             worst = std::max(worst, std::max(b.low_at(tau) - a_[k], a_[k] - b.high_at(tau)));
         }
         return worst;

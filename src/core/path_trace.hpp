@@ -13,7 +13,7 @@ namespace steelyard {
 struct PathProblem {
     const double* sign;
     const double* target;
-    const Box* box;
+    const CostBox* box;
     double start, end;
     int passes = 30;  // of coordinate descent, at most
     std::uint64_t seed = 0;
@@ -58,7 +58,7 @@ class PathTrace {
         std::vector<double> a(static_cast<std::size_t>(n)), w(static_cast<std::size_t>(rows_.n_cols), 0.0);
         std::vector<Index> order;
         for (Index i = 0; i < n; ++i) {
-            const Box& b = problem_.box[i];
+            const CostBox& b = problem_.box[i];
             const double low = b.low_at(problem_.start), high = b.high_at(problem_.start);
             a[i] = std::min(std::max(0.0, low), high);
             if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
@@ -89,11 +89,11 @@ class PathTrace {
         std::vector<double> w(static_cast<std::size_t>(rows_.n_cols), 0.0);
         for (Index i = 0; i < n; ++i)
             if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
-        std::vector<Box> box(static_cast<std::size_t>(n));
+        std::vector<CostBox> box(static_cast<std::size_t>(n));
         for (Index i = 0; i < n; ++i) {
             const double low = problem_.box[i].low_at(problem_.start), high = problem_.box[i].high_at(problem_.start);
             const bool below = problem_.sign[i] * rows_.row(i).dot(w.data()) < problem_.target[i];
-            box[i] = below ? Box{low, 0, a[i], high - a[i]} : Box{a[i], low - a[i], high, 0};
+            box[i] = below ? CostBox{low, 0, a[i], high - a[i]} : CostBox{a[i], low - a[i], high, 0};
             path_.set_side(i, low == 0 && high == 0 ? Side::idle : below ? Side::below : Side::above);
         }
         path_.begin(std::move(box), 0);
@@ -101,7 +101,7 @@ class PathTrace {
         for (Index i = 0; i < n; ++i)
             if (path_.side(i) == Side::idle)
                 path_.set_side(i, problem_.sign[i] * rows_.row(i).dot(path_.w().data()) < problem_.target[i] ? Side::below : Side::above);
-        path_.begin(std::vector<Box>(problem_.box, problem_.box + n), problem_.start);
+        path_.begin(std::vector<CostBox>(problem_.box, problem_.box + n), problem_.start);
         return true;
     }
 
