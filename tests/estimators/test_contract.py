@@ -1,12 +1,10 @@
 """scikit-learn's own checks on every public estimator.
 
 The only failures that may be expected are the two sample-weight-equivalence checks, for learners that pass once or
-split the data; each such learner has a weight test of its own. Since scikit-learn 1.7 these checks keep repeated rows
-in one fold, and learners with a `cv` parameter pass them. One estimator answers for a batch and not for a row,
-`ExpectedFBetaClassifier`, and cannot pass the check that predictions of a part are a part of the predictions.
+split the data; each such learner has a weight test of its own. A label of largest expected F-beta belongs to its batch, so that
+classifier cannot pass the check that rows may be predicted one by one.
 """
 
-import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -19,20 +17,18 @@ def weights(reason):
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
-NEW = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 7)
-SPLITS_THE_DATA = {} if NEW else weights("the data is split by row: a row of weight 2 is not two rows")
 PASSES_ONCE = weights("a stream takes rows one at a time: a row of weight 2 is not two rows")
 BATCHES = {"check_methods_subset_invariance": "a label of largest expected F-beta belongs to its batch"}
 
 ESTIMATORS = [
-    (sy.ThresholdClassifier(LogisticRegression()), SPLITS_THE_DATA),
-    (sy.ThresholdClassifier(LogisticRegression(), m.BAKLD(), cv=0.3), SPLITS_THE_DATA),
-    (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), SPLITS_THE_DATA),
+    (sy.ThresholdClassifier(LogisticRegression()), {}),
+    (sy.ThresholdClassifier(LogisticRegression(), m.BAKLD(), cv=0.3), {}),
+    (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), {}),
     (sy.CostPath(), {}),
-    (sy.CostPath(C=0.1, method="approximate"), SPLITS_THE_DATA),
+    (sy.CostPath(C=0.1, method="approximate"), {}),
     (sy.CostPath(C=0.1, kernel="rbf"), {}),
-    (sy.MeasureClassifier(), SPLITS_THE_DATA),
-    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), SPLITS_THE_DATA),
+    (sy.MeasureClassifier(), {}),
+    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), {}),
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
     (sy.OnlineClassifier(m.Recall(), subject_to=m.fpr <= 0.1), PASSES_ONCE),

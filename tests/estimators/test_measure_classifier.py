@@ -98,7 +98,7 @@ def test_formats_agree():
         model = sy.MeasureClassifier(**FAST).fit(other, y)
         np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-6)
         np.testing.assert_array_equal(model.predict(other), dense.predict(X))
-    assert list(sy.MeasureClassifier(**FAST).fit(pl.DataFrame(X, schema=names), y).feature_names_in_) == names
+    assert list(sy.MeasureClassifier(**FAST).fit(pd.DataFrame(X, columns=names), y).feature_names_in_) == names
 
 
 def test_weights_count_in_losses_and_measure():
