@@ -1,4 +1,4 @@
-"""What every classifier here does with labels, weights and `n_jobs`, once: two classes, one of them positive."""
+"""What every classifier here does with labels, weights, `n_jobs` and tags, once: two classes, one of them positive."""
 
 from __future__ import annotations
 
@@ -7,11 +7,37 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
 from ..measures import Measure
+
+
+class BinaryMixin(ClassifierMixin):
+    """For classifiers whose `fit` sets ``classes_`` and ``_positive``: what is said of the positive class becomes what
+    scikit-learn wants to hear of ``classes_[1]``."""
+
+    classes_: np.ndarray
+    _positive: Any
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self._positive == self.classes_[1] else -1.0
+
+    def _labels(self, called: np.ndarray) -> np.ndarray:
+        """The positive class where `called`, the other elsewhere."""
+        return self.classes_[(called == (self._sign > 0)).astype(int)]
+
+    def _probabilities(self, positive: np.ndarray) -> np.ndarray:
+        """The columns of `predict_proba`."""
+        return np.column_stack([1.0 - positive, positive][:: int(self._sign)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:

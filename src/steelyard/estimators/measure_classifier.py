@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
@@ -37,6 +37,7 @@ from ..solvers.exploration import (
     thinned,
 )
 from ._binary import check_measure, check_weight, encode_labels, threads
+from ._linear import LinearMixin
 from ._scored_rows import check_cv
 
 C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -46,7 +47,7 @@ FEWEST = 10_000  # rows of such a sample
 SHORT_LIST = 2
 
 
-class MeasureClassifier(ClassifierMixin, BaseEstimator):
+class MeasureClassifier(LinearMixin, BaseEstimator):
     """A linear classifier trained for any measure of TPR and TNR, under any linear constraints on them.
 
     Cost-sensitive models are explored over cost ratios, C and loss, refined near the optimum, and chosen on
@@ -231,13 +232,11 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
         self.C_, self.loss_, self.costs_ = model.C, model.loss, (model.c_pos, model.c_neg)
         self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
         self.frontier_ = exploration.frontier(exploration.scores(model))
-        sign = 1.0 if self._positive == self.classes_[1] else -1.0
         center, scale = scale_of((sample.X[train] @ final.w)[:, None], weight)
         # Constant scores have an infinite scale: the offset then decides alone, and calls all rows one class.
         threshold = center[0] + chosen.point.threshold * (scale[0] if np.isfinite(scale[0]) else 1.0)
         offset = constant * final.w[-1] if self.fit_intercept else 0.0
-        self.coef_ = sign * final.w[: self.n_features_in_].reshape(1, -1)
-        self.intercept_ = np.array([sign * (offset - threshold)])
+        self._set_model(final.w[: self.n_features_in_], offset - threshold)
         if self.verbose:
             print(f"MeasureClassifier: {model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
 
@@ -272,25 +271,6 @@ class MeasureClassifier(ClassifierMixin, BaseEstimator):
             if is_positive[train].all() or not is_positive[train].any():
                 raise ValueError(f"fold {k} of {len(splits)} trains on one class only; use a stratified splitter")
         return splits, True
-
-    # -- prediction ---------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> np.ndarray:
-        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels: the positive class where the score is strictly above the threshold."""
-        margin = self.decision_function(X)
-        called = margin > 0 if self._positive == self.classes_[1] else margin >= 0
-        return self.classes_[called.astype(int)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:

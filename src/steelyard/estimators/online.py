@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..measures import BAKLD, Constraint, Measure
 from ..measures.constraints import as_constraints
@@ -28,12 +27,13 @@ from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
 from . import _stream_input as rows_in
 from ._binary import check_measure, positive_label
+from ._linear import LinearMixin
 from ._progress import Progress
 
 SPREAD = 1e4  # columns whose scales differ by more are warned about
 
 
-class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
+class OnlineClassifier(LinearMixin, BaseEstimator):
     """A linear classifier for any measure of TPR and TNR, learned row by row at memory speed.
 
     Each row pulls the model with the weight that the measure gives its class at the rates reached so far, so that one
@@ -234,11 +234,11 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
     # -- what has been learned ----------------------------------------------------------------------------------
     @property
     def coef_(self) -> np.ndarray:
-        return self._orientation() * self._fitted().model().w[None, :]
+        return self._fitted().model().w[None, :] * self._sign
 
     @property
     def intercept_(self) -> np.ndarray:
-        return self._orientation() * np.array([self._fitted().model().intercept])
+        return np.array([self._fitted().model().intercept]) * self._sign
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
@@ -249,18 +249,8 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._stream
 
-    def _orientation(self) -> float:
-        # scikit-learn's scores speak for classes_[1].
-        self._fitted()
-        return 1.0 if self._positive == self.classes_[1] else -1.0
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_stream")
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed scores, positive for ``classes_[1]``."""
-        check_is_fitted(self)
-        return super().decision_function(X)
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _problem(self) -> Problem:
@@ -350,12 +340,6 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
             self.feature_names_in_ = saved.feature_names
         self._take(stream, saved.classes, saved.classes[saved.positive])
         return saved.rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _whole(value: Any, name: str, low: int) -> int:

@@ -12,16 +12,17 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..measures import Measure
 from ..solvers import structural
 from ._binary import check_weight, encode_labels, threads
+from ._linear import LinearMixin
 
 
-class StructuralSVM(ClassifierMixin, BaseEstimator):
+class StructuralSVM(LinearMixin, BaseEstimator):
     """A linear SVM that minimises a bound on the loss you report: a miscount, F-beta, precision at K, any measure.
 
     The loss is of the whole confusion matrix, not a sum over rows (Joachims 2005; the quantification losses of Esuli &
@@ -112,9 +113,7 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
             X, is_positive, self.loss, self.C, self.tol, fit_intercept=self.fit_intercept, max_iter=self.max_iter,
             n_threads=threads(self.n_jobs), callback=_print_cut if self.verbose > 1 else None,
         )  # fmt: skip
-        sign = 1.0 if self._positive == self.classes_[1] else -1.0
-        self.coef_ = sign * found.coef.reshape(1, -1)
-        self.intercept_ = np.array([sign * found.intercept])
+        self._set_model(found.coef, found.intercept)
         self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         self.search_ = found.loss.search
         if self.verbose:
@@ -145,24 +144,6 @@ class StructuralSVM(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} must be a finite number above 0; got {value!r}")
         if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter is a number of cuts, at least 1; got {self.max_iter!r}")
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels: the positive class where its score is strictly above 0."""
-        margin = self.decision_function(X)
-        called = margin > 0 if self._positive == self.classes_[1] else margin >= 0
-        return self.classes_[called.astype(int)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _repetitions(weight: np.ndarray) -> np.ndarray:

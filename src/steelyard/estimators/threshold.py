@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexable
@@ -36,6 +35,7 @@ from ._scored_rows import (
     score_out_of_fold,
     score_prefit,
 )
+from ._wrapper import WrapperMixin
 
 
 def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
@@ -43,7 +43,7 @@ def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
     return estimator is None or resolve_response(estimator, self.response_method) == "predict_proba"
 
 
-class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ThresholdClassifier(WrapperMixin, BaseEstimator):
     """The exact best threshold of any classifier, for any measure and any constraints.
 
     Every distinct threshold is tried, placed in the middle of its gap, on scores of rows that the model was not
@@ -131,16 +131,14 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
-        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        estimator = self._inner()
         cv = "prefit" if isinstance(estimator, FrozenEstimator) else check_cv(self.cv, is_positive)
         if self.delta is not None:
             self._check_promise(constraints, cv, weight)
         routed = self._route(estimator, sample_weight, params)
         rows = Rows(X, np.asarray(y).ravel(), is_positive, weight, routed.estimator.fit, routed.splitter.split)
         scored = self._score(estimator, cv, rows)
-        for attribute in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, attribute):
-                setattr(self, attribute, getattr(self.estimator_, attribute))
+        self._show_features()
         self._set_threshold(scored, measure, constraints)
         return self
 
@@ -205,13 +203,11 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> np.ndarray:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``."""
-        margin = self._scores(X) - self.best_threshold_
-        return margin if self._positive == self.classes_[1] else -margin
+        return (self._scores(X) - self.best_threshold_) * self._sign
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where the score is strictly above `best_threshold_`."""
-        called = self._scores(X) > self.best_threshold_
-        return self.classes_[np.where(called == (self._positive == self.classes_[1]), 1, 0)]
+        return self._labels(self._scores(X) > self.best_threshold_)
 
     @available_if(_scores_are_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -219,9 +215,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         The order of the rows is the model's; its own probabilities are at ``estimator_.predict_proba``.
         """
-        shifted = _odds_shifted(self._scores(X), self.best_threshold_)
-        columns = (1.0 - shifted, shifted) if self._positive == self.classes_[1] else (shifted, 1.0 - shifted)
-        return np.column_stack(columns)
+        return self._probabilities(_odds_shifted(self._scores(X), self.best_threshold_))
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -253,15 +247,6 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.cv, "split"):
             router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        inner = get_tags(LogisticRegression() if self.estimator is None else self.estimator)
-        tags.input_tags = inner.input_tags
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
 
 
 def _odds_shifted(probability: np.ndarray, threshold: float) -> np.ndarray:

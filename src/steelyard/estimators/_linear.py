@@ -1,0 +1,39 @@
+"""A linear model of two classes once it is fitted: scores, labels and tags.
+
+    score = x.coef_ + intercept_,  above 0 for classes_[1]
+
+A row is called positive where the score of the positive class is strictly above 0, whichever label that is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._binary import BinaryMixin
+
+
+class LinearMixin(BinaryMixin):
+    """For classifiers whose `fit` sets ``coef_`` and ``intercept_``, dense or sparse rows alike."""
+
+    def _set_model(self, w: np.ndarray, intercept: float) -> None:
+        """Take the model ``x.w + intercept`` of the positive class."""
+        self.coef_ = self._sign * w.reshape(1, -1)
+        self.intercept_ = np.array([self._sign * intercept])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels: the positive class where its score is strictly above 0."""
+        return self._labels(self.decision_function(X) * self._sign > 0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
