@@ -1,8 +1,9 @@
 """scikit-learn's own checks on every public estimator.
 
 The only failures that may be expected are the two sample-weight-equivalence checks, for learners that pass once or
-split the data; each such learner has a weight test of its own. A label of largest expected F-beta belongs to its batch, so that
-classifier cannot pass the check that rows may be predicted one by one.
+split the data; each such learner has a weight test of its own. And one more: a label of largest expected F-beta belongs
+to its batch, so `ExpectedFBetaClassifier` cannot pass the check that rows may be predicted one by one (with a fixed
+threshold it would be `ThresholdClassifier`); test_structural.py holds what it does instead.
 """
 
 from sklearn.linear_model import LogisticRegression

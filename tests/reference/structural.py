@@ -67,12 +67,27 @@ def mrae(tp, fp, fn, tn):
     return (abs(fp - fn) / (tp + fn + 0.5) + abs(fp - fn) / (fp + tn + 0.5)) / 2
 
 
+def mcc(tp, fp, fn, tn):
+    below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / sqrt(below) if below else 0.0
+
+
+def bakld(tp, fp, fn, tn):
+    return (tp / (tp + fn) + tn / (tn + fp)) / 4 - kld(tp, fp, fn, tn) / 2
+
+
 LOSSES = {
     "zero_one": missing(accuracy), "f1": missing(f_beta(1)), "fbeta@2": missing(f_beta(2)),
     "fbeta@0.5": missing(f_beta(0.5)), "kld": kld, "nkld": nkld, "mae": mae, "mrae": mrae,
     "q": missing(q_measure(recall)), "qacc": missing(q_measure(accuracy)), "qf1": missing(q_measure(f_beta(1))),
     "qgm": missing(q_measure(geometric)), "prbep": missing(recall),
     "rec@5": missing(recall), "prec@2": missing(precision),
+}  # fmt: skip
+
+OF_MEASURES = {  # for measures given as expressions
+    "gmean": missing(geometric), "mcc": missing(mcc), "jaccard": missing(lambda tp, fp, fn, tn: tp / (tp + fp + fn)),
+    "bakld": lambda *matrix: 0.5 - bakld(*matrix),
+    "product": missing(lambda tp, fp, fn, tn: tp / (tp + fn) * tn / (tn + fp)),
 }  # fmt: skip
 
 
@@ -95,7 +110,7 @@ def constraints(X, is_positive, name, intercept=True):
         if counted(name, tp, fp, int(is_positive.sum())):
             flipped = called != is_positive
             g.append(100 / n * (signs[flipped, None] * rows[flipped]).sum(axis=0))
-            h.append(100 * LOSSES[name](tp, fp, fn, tn))
+            h.append(100 * (LOSSES | OF_MEASURES)[name](tp, fp, fn, tn))
     return np.array(g), np.array(h)
 
 

@@ -4,6 +4,7 @@ import signal
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
@@ -14,6 +15,10 @@ from steelyard.solvers.structural import solve, threshold_of
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.05, random_state=2)
 Y = Y == 1
+MEASURES = [
+    (m.GMean(), "gmean"), (m.BAKLD(), "bakld"), (m.MCC(), "mcc"), (m.Jaccard(), "jaccard"), (m.tpr * m.tnr, "product"),
+]  # fmt: skip
+LARGER = [{"rec@5": "rec@200", "prec@2": "prec@50"}.get(name, name) for name in LOSSES]  # for these 600 rows
 
 
 def tiny(seed, n=8, positives=3):
@@ -31,6 +36,14 @@ def test_optimum_is_that_of_the_quadratic_program(name, C):
             found = solve(rows, y, name, C, tol=1e-9, fit_intercept=intercept)
             assert found.converged
             assert found.objective == pytest.approx(optimum(rows, y, name, C, intercept), rel=2e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("measure", "name"), MEASURES)
+def test_measures_reach_the_optimum_of_the_quadratic_program_too(measure, name):
+    for seed in range(3):
+        rows, y = tiny(seed)
+        found = solve(rows, y, measure, C=0.3, tol=1e-9)
+        assert found.objective == pytest.approx(optimum(rows, y, name, 0.3), rel=2e-6, abs=1e-9)
 
 
 def test_errors_as_loss_are_a_linear_svm():
@@ -84,15 +97,51 @@ def test_the_bound_never_crosses_and_the_gap_is_certified():
     assert found.gap <= 1e-5
 
 
-@pytest.mark.parametrize("C", [1e-8, 1e8])
-@pytest.mark.parametrize("loss", ["kld", "f1", "zero_one"])
-def test_extreme_C(C, loss):
-    found = solve(X, Y, loss, C)
-    assert found.converged
-    assert np.isfinite(found.coef).all()
-    if C < 1:
-        at_zero = found.loss.value([0, Y.sum(), 0, Y.sum()], [0, 0, (~Y).sum(), (~Y).sum()]).max()
-        assert found.objective == pytest.approx(C * at_zero, rel=1e-3)
+def worst_loss(loss):
+    """Over all confusion matrices that count: what xi is at w = 0."""
+    a, b = np.meshgrid(np.arange(loss.n_pos + 1), np.arange(loss.n_neg + 1), indexing="ij")
+    counts = (a + b >= loss.least) & (a + b <= loss.most)
+    return loss.value(a[counts], b[counts]).max()
+
+
+@pytest.mark.parametrize("loss", [*LARGER, m.GMean(), m.MCC()], ids=str)
+def test_extreme_C(loss):
+    for C in (1e-8, 1e8):
+        found = solve(X, Y, loss, C)
+        assert found.converged
+        assert np.isfinite(found.coef).all()
+        at_zero = C * worst_loss(found.loss)
+        assert found.objective <= at_zero
+        if C < 1:
+            assert found.objective == pytest.approx(at_zero, rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["f1", "q", "prbep", m.GMean()], ids=str)
+def test_the_bound_is_best_at_zero_exactly_where_no_direction_helps(loss):
+    """These losses are 100 as soon as no positive is called, so xi < 100 needs a w with ``sum of s_i`` over the
+    positives above ``sum of max(0, s_i)`` over the negatives. A linear program over ``|w_j| <= 1`` finds one or none;
+    for `prbep` all K calls are then negatives, so the K highest of them count."""
+    useful = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.arange(60) < 15
+        rows = np.column_stack([rng.normal(size=(60, 2)) + seed / 5 * y[:, None], np.ones(60)])
+        gain = most_gain(rows, y, exactly=15 if loss == "prbep" else None)
+        found = solve(rows, y, loss, C=1e4, fit_intercept=False, tol=1e-7)
+        assert (gain > 1e-9) == (found.objective < 1e4 * 100 * (1 - 1e-6))
+        useful += gain > 1e-9
+    assert 0 < useful < 8
+
+
+def most_gain(rows, y, exactly):
+    """max over w of the positives' sum less the negatives' positive parts, or less their `exactly` highest scores."""
+    n_neg, d = int((~y).sum()), rows.shape[1]
+    # Variables w, u >= 0 and t: the sum of the K highest is min over t of K t + sum of max(0, s - t).
+    k = 0.0 if exactly is None else float(exactly)
+    cost = np.concatenate([-rows[y].sum(axis=0), np.ones(n_neg), [k]])
+    above = np.hstack([rows[~y], -np.eye(n_neg), np.full((n_neg, 1), -1.0 if k else 0.0)])
+    bounds = [(-1, 1)] * d + [(0, None)] * n_neg + [(None, None) if k else (0, 0)]
+    return -linprog(cost, A_ub=above, b_ub=np.zeros(n_neg), bounds=bounds).fun
 
 
 def test_equal_scores_and_constant_rows():

@@ -23,8 +23,9 @@ class ExpectedFBetaClassifier(WrapperMixin, BaseEstimator):
     """Labels each batch for the largest expected F-beta, from the probabilities of a classifier.
 
     `predict` answers for the batch it is given: a row's label depends on the rows it comes with, and rows predicted
-    one at a time are called positive above 1/2. For labels that do not depend on the batch use `ThresholdClassifier`.
-    The rule is optimal when the probabilities are right; wrap a poorly calibrated model in `CalibratedClassifierCV`.
+    one at a time are called positive above 1/2. That is the rule, and why scikit-learn's check that a part of the rows
+    gets a part of the labels fails by design. For labels that do not depend on the batch use `ThresholdClassifier`. The
+    rule is optimal when the probabilities are right; wrap a poorly calibrated model in `CalibratedClassifierCV`.
 
     Parameters
     ----------
