@@ -13,7 +13,7 @@
 #include "arrays.hpp"
 #include "bind_path.hpp"
 #include "crossings.hpp"
-#include "path_replay.hpp"
+#include "path_audit.hpp"
 #include "path_trace.hpp"
 
 namespace nb = nanobind;
@@ -49,13 +49,13 @@ bool interrupted() {
 PathLog trace_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box, double start,
                    double end, std::uint64_t seed) {
     const PathMatrix rows = rows_of(values, columns, starts, n_cols);
-    const PathProblem problem{sign.data(), target.data(), boxes(box), start, end, 30, seed};
+    const PathProblem problem{{sign.data(), target.data(), boxes(box)}, start, end, 30, seed};
     const nb::gil_scoped_release release;
     return std::visit([&](const auto& x) { return PathTrace<std::decay_t<decltype(x)>>(x, problem).trace(interrupted); }, rows);
 }
 
 template <class Task>
-auto replay(const PathMatrix& rows, const ReplayProblem& problem, const PathLog& log, Task&& task) {
+auto replay(const PathMatrix& rows, const PathData& problem, const PathLog& log, Task&& task) {
     const nb::gil_scoped_release release;
     return std::visit(
         [&](const auto& x) {
@@ -67,7 +67,7 @@ auto replay(const PathMatrix& rows, const ReplayProblem& problem, const PathLog&
 
 OwnedMatrix recover_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box,
                          const PathLog& log, Doubles tau) {
-    const ReplayProblem problem{sign.data(), target.data(), boxes(box)};
+    const PathData problem{sign.data(), target.data(), boxes(box)};
     std::vector<double> out(tau.shape(0) * static_cast<std::size_t>(n_cols));
     replay(rows_of(values, columns, starts, n_cols), problem, log, [&](auto& path) {
         for (std::size_t k = 0; k < tau.shape(0); ++k) path.recover(tau(k), out.data() + k * static_cast<std::size_t>(n_cols));
@@ -78,10 +78,11 @@ OwnedMatrix recover_path(Values values, Columns columns, Columns starts, Index n
 
 OwnedMatrix walk_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box,
                       const PathLog& log, Index first, Index last) {
-    const ReplayProblem problem{sign.data(), target.data(), boxes(box)};
+    const PathData problem{sign.data(), target.data(), boxes(box)};
     std::vector<double> out(static_cast<std::size_t>((last - first) * n_cols));
     replay(rows_of(values, columns, starts, n_cols), problem, log, [&](auto& path) {
-        path.walk(first, last, out.data());
+        auto next = out.begin();
+        path.visit(first, last, [&](Index, const PathPoint& at) { next = std::copy(at.w.begin(), at.w.end(), next); });
         return 0;
     });
     return own(std::move(out), static_cast<std::size_t>(n_cols));
@@ -89,9 +90,10 @@ OwnedMatrix walk_path(Values values, Columns columns, Columns starts, Index n_co
 
 double audit_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box, const PathLog& log,
                   Doubles original, double unit, Index every) {
-    const ReplayProblem problem{sign.data(), target.data(), boxes(box)};
-    return replay(rows_of(values, columns, starts, n_cols), problem, log,
-                  [&](auto& path) { return path.audit(every, original.data(), unit); });
+    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
+    const AuditProblem problem{{sign.data(), target.data(), boxes(box)}, original.data(), unit};
+    const nb::gil_scoped_release release;
+    return std::visit([&](const auto& x) { return PathAudit<std::decay_t<decltype(x)>>(x, problem, log).worst(every); }, rows);
 }
 
 std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(Values values, Columns columns, Columns starts, Index n_cols, Doubles tau, Matrix w) {
@@ -125,7 +127,7 @@ std::tuple<OwnedVector, OwnedMatrix, double, double, bool> trace_approximately(V
 
 nb::tuple to_state(const PathLog& log) {
     nb::list checkpoints;
-    for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.p, c.q, c.members));
+    for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.forces.p, c.forces.q, c.members));
     std::vector<int> from(log.from.begin(), log.from.end()), to(log.to.begin(), log.to.end());
     return nb::make_tuple(log.tau, log.row, from, to, checkpoints, log.stride, log.start, log.end, log.interrupted, log.drift);
 }
@@ -138,8 +140,8 @@ void from_state(PathLog& log, const nb::tuple& state) {
     for (int side : nb::cast<std::vector<int>>(state[3])) log.to.push_back(static_cast<std::int8_t>(side));
     for (nb::handle item : state[4]) {
         const auto c = nb::cast<nb::tuple>(item);
-        log.checkpoints.push_back({nb::cast<Index>(c[0]), nb::cast<double>(c[1]), nb::cast<bool>(c[2]), nb::cast<std::vector<double>>(c[3]),
-                                   nb::cast<std::vector<double>>(c[4]), nb::cast<std::vector<Index>>(c[5])});
+        log.checkpoints.push_back({nb::cast<Index>(c[0]), nb::cast<double>(c[1]), nb::cast<bool>(c[2]),
+                                   {nb::cast<std::vector<double>>(c[3]), nb::cast<std::vector<double>>(c[4])}, nb::cast<std::vector<Index>>(c[5])});
     }
     log.stride = nb::cast<Index>(state[5]);
     log.start = nb::cast<double>(state[6]);

@@ -27,7 +27,7 @@ class DualPath {
    public:
     DualPath(const R& rows, const PathRows& given)
         : rows_(rows), given_(given), set_(rows, given.sign), side_(static_cast<std::size_t>(rows.n_rows), Side::above),
-          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), p_(static_cast<std::size_t>(rows.n_cols)), q_(p_.size()), w_(p_.size()), drifted_(p_.size()) {}
+          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), w_(static_cast<std::size_t>(rows.n_cols)), drifted_(w_.size()) {}
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
     void begin(std::vector<CostBox> box, double tau) {
@@ -68,18 +68,7 @@ class DualPath {
     Index refactored() const { return refactored_; }
     double drift() const { return drift_; }
 
-    // a of every row.
-    std::vector<double> multipliers() const {
-        std::vector<double> a(box_.size());
-        for (std::size_t i = 0; i < a.size(); ++i) a[i] = side_[i] == Side::below ? box_[i].high_at(tau_) : box_[i].low_at(tau_);
-        for (Index k = 0; k < set_.size(); ++k) {
-            const CostBox& b = box_[set_.members()[k]];
-            a[set_.members()[k]] = std::min(std::max(a_[k], b.low_at(tau_)), b.high_at(tau_));
-        }
-        return a;
-    }
-
-    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, p_, q_, set_.members()}; }
+    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, forces_, set_.members()}; }
 
    private:
     enum class Kind { end, look, enter, leave };
@@ -92,26 +81,17 @@ class DualPath {
 
     static constexpr double rounding = 1e-13, noise = 5e-15;  // of a direction, of one rate
 
-    void push(Index i, Side side, double factor) {
-        if (side != Side::below && side != Side::above) return;
-        const CostBox& b = box_[i];
-        const bool high = side == Side::below;
-        const double force = high ? b.high : b.low, rate = high ? b.high_rate : b.low_rate;
-        if (force != 0) rows_.row(i).add_to(p_.data(), factor * given_.sign[i] * force);
-        if (rate != 0) rows_.row(i).add_to(q_.data(), factor * given_.sign[i] * rate);
-    }
+    void push(Index i, Side side, double factor) { forces_.push(rows_, i, given_.sign[i], box_[i], side, factor); }
 
-    // p and q from scratch, against the rounding of a thousand additions.
+    // From scratch, against the rounding of a thousand additions.
     void sum_forces() {
-        std::fill(p_.begin(), p_.end(), 0.0);
-        std::fill(q_.begin(), q_.end(), 0.0);
+        forces_.clear(rows_.n_cols);
         for (Index i = 0; i < rows_.n_rows; ++i) push(i, side_[i], 1.0);
     }
 
     // w and the members' a from the sets alone, so that nothing drifts. How far w had drifted tells the precision of the path.
     void polish() {
-        force_ = p_;
-        for (std::size_t j = 0; j < force_.size(); ++j) force_[j] += tau_ * q_[j];
+        forces_.at(tau_, force_);
         drifted_.swap(w_);
         solve(force_, given_.target, a_, w_);
         double square = 0;
@@ -121,10 +101,10 @@ class DualPath {
 
     void direction() {
         turned_ = false;
-        solve(q_, nullptr, da_, dw_);
+        solve(forces_.q, nullptr, da_, dw_);
         double square = 0, force = 0;
         for (double x : dw_) square += x * x;
-        for (double x : q_) force += x * x;
+        for (double x : forces_.q) force += x * x;
         size_ = std::sqrt(force);
         for (Index k = 0; k < set_.size(); ++k) size_ += std::fabs(da_[k]) * given_.norm[set_.members()[k]];
         speed_ = std::sqrt(square);
@@ -135,10 +115,7 @@ class DualPath {
     }
 
     void solve(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
-        if (set_.solve(base, target, a, out) <= set_.degraded) return;
-        set_.refactor();
-        ++refactored_;
-        set_.solve(base, target, a, out);
+        refactored_ += set_.solve(base, target, a, out);
     }
 
     // The first thing to happen within `room`. A row that turns out to lie in the members' span is passed over.
@@ -164,6 +141,7 @@ class DualPath {
     }
 
     void nearest_row(Step& best) {
+        if (speed_ == 0) return;
         const auto& near = near_.near();
         for (std::size_t k = 0; k < near.size(); ++k) {
             const Index i = near[k];
@@ -181,6 +159,7 @@ class DualPath {
     }
 
     STEELYARD_CLONES void rates() {
+        if (speed_ == 0) return;  // w stands still, as it does over long stretches where every row of a class is tied
         const auto& near = near_.near();
         rate_.resize(near.size());
         for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = given_.sign[near[k]] * rows_.row(near[k]).dot(dw_.data());
@@ -190,8 +169,9 @@ class DualPath {
     void advance(double length) {
         if (length == 0) return;
         tau_ += length;
-        for (std::size_t j = 0; j < w_.size(); ++j) w_[j] += length * dw_[j];
         for (std::size_t k = 0; k < da_.size(); ++k) a_[k] += length * da_[k];
+        if (speed_ == 0) return;
+        for (std::size_t j = 0; j < w_.size(); ++j) w_[j] += length * dw_[j];
         const auto& near = near_.near();
         for (std::size_t k = 0; k < near.size(); ++k) near_.margin(near[k]) += length * rate_[k];
         near_.go(length * speed_);
@@ -203,7 +183,7 @@ class DualPath {
         if (step.kind == Kind::enter) {  // `nearest` has put it into the set already
             was = side_[i];
             push(i, was, -1.0);
-            a_.push_back(was == Side::below ? box_[i].high_at(tau_) : box_[i].low_at(tau_));
+            a_.push_back(box_[i].at(was, tau_));
         } else {
             i = set_.members()[step.which];
             was = Side::member;
@@ -243,7 +223,8 @@ class DualPath {
     std::vector<CostBox> box_;
     std::vector<char> blocked_;
     std::vector<Index> blocks_;
-    std::vector<double> p_, q_, w_, a_, da_, dw_, force_, rate_, drifted_;
+    PathForces forces_;
+    std::vector<double> w_, a_, da_, dw_, force_, rate_, drifted_;
     double tau_ = 0, speed_ = 0, size_ = 0, drift_ = 0;
     bool turned_ = true;  // a row has moved since the last direction
     Index events_ = 0, refactored_ = 0, stalled_ = 0;

@@ -5,7 +5,8 @@
 // `solve(base, target)` finds the coefficients a with  Z (base + Z'a) = target  and returns  base + Z'a : with target = 0 that is
 // the part of base off the span of the members, with target = the margins it is the model that keeps them there. One step of
 // refinement with the true rows follows each solve, and its size tells how far the factor has degraded.
-// A row that lies in the span (Schur complement below `dependent` times its square) is not taken.
+// A row that lies in the span is not taken: one whose Schur complement, what is left of |z|^2 off the span, is below `dependent` times
+// |z|^2. The factor gives it as a difference that is all rounding near there, so below `doubtful` it is had from the rows.
 #pragma once
 
 #include <cmath>
@@ -96,7 +97,7 @@ class GrowingCholesky {
 template <class R>
 class MarginSet {
    public:
-    static constexpr double dependent = 1e-11, degraded = 1e-6;
+    static constexpr double dependent = 1e-14, doubtful = 1e-4, degraded = 1e-6;
 
     MarginSet(const R& rows, const double* sign) : rows_(rows), sign_(sign) {}
 
@@ -123,10 +124,18 @@ class MarginSet {
         members_.clear();
         for (Index i : members) add_always(i);
     }
-    void refactor() { assign(std::vector<Index>(members_)); }
 
-    // a and out = base + Z'a with Z out = target (null: zero). Returns the relative size of the refinement.
-    STEELYARD_CLONES double solve(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
+    // a and out = base + Z'a with Z out = target (null: zero). True if the factor had degraded and was made again.
+    bool solve(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
+        if (solve_refined(base, target, a, out) <= degraded) return false;
+        refactor();
+        solve_refined(base, target, a, out);
+        return true;
+    }
+
+   private:
+    // Returns the relative size of the refinement.
+    STEELYARD_CLONES double solve_refined(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
         const Index m = size();
         out = base;
         a.assign(static_cast<std::size_t>(m), 0.0);
@@ -146,16 +155,30 @@ class MarginSet {
         return first > 0 ? second / first : 0;
     }
 
-   private:
+    void refactor() { assign(std::vector<Index>(members_)); }
+
     bool add(Index i, double threshold) {
         const double whole = square(i);
         products(i);
         double left = factor_.schur(work_.data(), whole);
+        if (!(left > doubtful * whole)) left = off_span();
         if (!(left > threshold * whole)) return false;
         if (!(left > 1e-15 * whole)) left = 1e-15 * whole;
         factor_.append(left);
         members_.push_back(i);
         return true;
+    }
+
+    // |z - Z'c|^2 with z in `wide_` and c = G^-1 Z z, taken off twice so that the factor's own error is gone.
+    STEELYARD_CLONES double off_span() {
+        for (int round = 0; round < 2; ++round) {
+            for (Index k = 0; k < size(); ++k) work_[k] = sign_[members_[k]] * rows_.row(members_[k]).dot(wide_.data());
+            factor_.solve(work_.data());
+            for (Index k = 0; k < size(); ++k) rows_.row(members_[k]).add_to(wide_.data(), -sign_[members_[k]] * work_[k]);
+        }
+        double left = 0;
+        for (double x : wide_) left += x * x;
+        return left;
     }
 
     STEELYARD_CLONES void products(Index i) {

@@ -1,7 +1,7 @@
 // What is kept of a path: its events, and checkpoints at which the solution can be had without what came before.
 //
 // At parameter tau the sets are: below (margin under its target, a = high), above (a = low), members (on the margin). The force of
-// the rows off the margin is linear in tau,  v(tau) = p + tau q,  and with the members it gives the solution:
+// the rows off the margin (path_forces.hpp), v(tau) = p + tau q, gives the solution with the members:
 //   w = v + Z'a  with  Z w = target.
 // An event moves one row, so it changes p and q by one row or the members by one. A checkpoint holds p, q and the members. When there
 // are more than `stride` of them every second one goes and the stride doubles: O(K + sqrt(K) d) numbers for K events.
@@ -10,22 +10,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "near_rows.hpp"
+#include "path_forces.hpp"
 
 namespace steelyard {
-
-// a_i stays in [low + tau low_rate, high + tau high_rate].
-struct CostBox {
-    double low, low_rate, high, high_rate;
-    double low_at(double tau) const { return low + tau * low_rate; }
-    double high_at(double tau) const { return high + tau * high_rate; }
-};
 
 struct Checkpoint {
     Index event;  // the number of events before it
     double tau;
     bool forced;  // what came before does not lead here by single events
-    std::vector<double> p, q;
+    PathForces forces;
     std::vector<Index> members;
 };
 

@@ -11,9 +11,7 @@
 namespace steelyard {
 
 struct PathProblem {
-    const double* sign;
-    const double* target;
-    const CostBox* box;
+    PathData data;
     double start, end;
     int passes = 30;  // of coordinate descent, at most
     std::uint64_t seed = 0;
@@ -23,7 +21,7 @@ template <class R>
 class PathTrace {
    public:
     PathTrace(const R& rows, const PathProblem& problem)
-        : rows_(rows), problem_(problem), norm_(norms(rows)), path_(rows, {problem.sign, problem.target, norm_.data()}) {}
+        : rows_(rows), problem_(problem), given_(problem.data), norm_(norms(rows)), path_(rows, {given_.sign, given_.target, norm_.data()}) {}
 
     PathLog trace(const std::function<bool()>& stop) {
         PathLog log;
@@ -58,10 +56,10 @@ class PathTrace {
         std::vector<double> a(static_cast<std::size_t>(n)), w(static_cast<std::size_t>(rows_.n_cols), 0.0);
         std::vector<Index> order;
         for (Index i = 0; i < n; ++i) {
-            const CostBox& b = problem_.box[i];
+            const CostBox& b = given_.box[i];
             const double low = b.low_at(problem_.start), high = b.high_at(problem_.start);
             a[i] = std::min(std::max(0.0, low), high);
-            if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
+            if (a[i] != 0) rows_.row(i).add_to(w.data(), given_.sign[i] * a[i]);
             if (high > low && norm_[i] > 0) order.push_back(i);
         }
         Shuffler shuffler{problem_.seed};
@@ -71,12 +69,12 @@ class PathTrace {
             for (Index k = 0; k < size; ++k) std::swap(order[k], order[k + shuffler.below(size - k)]);
             for (Index i : order) {
                 const auto x = rows_.row(i);
-                const double gradient = problem_.target[i] - problem_.sign[i] * x.dot(w.data()), before = a[i];
-                const double low = problem_.box[i].low_at(problem_.start), high = problem_.box[i].high_at(problem_.start);
+                const double gradient = given_.target[i] - given_.sign[i] * x.dot(w.data()), before = a[i];
+                const double low = given_.box[i].low_at(problem_.start), high = given_.box[i].high_at(problem_.start);
                 a[i] = std::min(std::max(before + gradient / (norm_[i] * norm_[i]), low), high);
                 if (a[i] == before) continue;
                 worst = std::max(worst, std::fabs(gradient));
-                x.add_to(w.data(), (a[i] - before) * problem_.sign[i]);
+                x.add_to(w.data(), (a[i] - before) * given_.sign[i]);
             }
             if (worst < 0.1) break;
         }
@@ -88,11 +86,11 @@ class PathTrace {
         const Index n = rows_.n_rows;
         std::vector<double> w(static_cast<std::size_t>(rows_.n_cols), 0.0);
         for (Index i = 0; i < n; ++i)
-            if (a[i] != 0) rows_.row(i).add_to(w.data(), problem_.sign[i] * a[i]);
+            if (a[i] != 0) rows_.row(i).add_to(w.data(), given_.sign[i] * a[i]);
         std::vector<CostBox> box(static_cast<std::size_t>(n));
         for (Index i = 0; i < n; ++i) {
-            const double low = problem_.box[i].low_at(problem_.start), high = problem_.box[i].high_at(problem_.start);
-            const bool below = problem_.sign[i] * rows_.row(i).dot(w.data()) < problem_.target[i];
+            const double low = given_.box[i].low_at(problem_.start), high = given_.box[i].high_at(problem_.start);
+            const bool below = given_.sign[i] * rows_.row(i).dot(w.data()) < given_.target[i];
             box[i] = below ? CostBox{low, 0, a[i], high - a[i]} : CostBox{a[i], low - a[i], high, 0};
             path_.set_side(i, low == 0 && high == 0 ? Side::idle : below ? Side::below : Side::above);
         }
@@ -100,13 +98,14 @@ class PathTrace {
         if (!path_.follow(1, nullptr, stop)) return false;
         for (Index i = 0; i < n; ++i)
             if (path_.side(i) == Side::idle)
-                path_.set_side(i, problem_.sign[i] * rows_.row(i).dot(path_.w().data()) < problem_.target[i] ? Side::below : Side::above);
-        path_.begin(std::vector<CostBox>(problem_.box, problem_.box + n), problem_.start);
+                path_.set_side(i, given_.sign[i] * rows_.row(i).dot(path_.w().data()) < given_.target[i] ? Side::below : Side::above);
+        path_.begin(std::vector<CostBox>(given_.box, given_.box + n), problem_.start);
         return true;
     }
 
     const R& rows_;
     PathProblem problem_;
+    PathData given_;
     std::vector<double> norm_;
     DualPath<R> path_;
 };

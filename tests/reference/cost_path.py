@@ -1,4 +1,5 @@
-"""Two slow obvious roads to the cost path: the quadratic programme at one tau, and the paper's Algorithm 1 as printed.
+"""Slow obvious roads to the cost path: the quadratic programme at one tau, the paper's Algorithm 1 as printed, and the
+optimality conditions of a model that is given.
 
 `box_programme` solves ``max sum a t - 1/2 |sum a z|^2, low <= a <= high`` by exact coordinate steps, for many small problems at
 once. `algorithm_1` is dual path finding of Yu, Vishwanathan and Zhang (2009) with L-BFGS-B for the start and conjugate
@@ -6,7 +7,7 @@ gradients for every direction, in the names of the paper.
 """
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 
@@ -36,6 +37,18 @@ def box_programme(Z, target, low, high, sweeps=4000):
             break
     w = np.einsum("pn,pnd->pd", a, Z)
     return w, (a * target).sum(1) - 0.5 * (w**2).sum(1)
+
+
+def kkt_residual(X, y, w, tau, C, tie=2e-9):
+    """How far margins must move for w to be a sum of a_i y_i x_i with a_i in its box: at its bound for margins off 1."""
+    Z, high = y[:, None] * X, costs(y, tau, C)
+    margin = Z @ w
+    tied = (np.abs(margin - 1) <= tie) & (high > 0)
+    left = w - Z[(margin < 1) & ~tied].T @ high[(margin < 1) & ~tied]
+    if tied.any():
+        a = lsq_linear(Z[tied].T, left, (0.0, high[tied]), method="bvls", tol=1e-15).x
+        left = left - Z[tied].T @ np.clip(a, 0.0, high[tied])
+    return np.linalg.norm(left) * np.linalg.norm(Z, axis=1).max()
 
 
 def algorithm_1(X, y, lam, tol=1e-9):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from reference.cost_path import algorithm_1, box_programme, costs, objective
+from reference.cost_path import algorithm_1, box_programme, costs, kkt_residual, objective
 from steelyard.solvers.cost_path import trace, trace_quantiles
 
 KINDS = ("normal", "integers", "one_hot", "duplicates", "contradictions", "wide")
@@ -55,6 +55,30 @@ def test_optimality_conditions_hold_at_every_kink(kind):
             path = trace(X, y, C)
             assert path.audit() < 1e-8
             assert (np.diff(path.kinks) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_model_is_a_sum_of_rows_in_their_boxes(kind):
+    """The same conditions by another road: from w alone, with bounded least squares for the rows on the margin."""
+    rng = np.random.default_rng(20 + KINDS.index(kind))
+    for C in (0.01, 1.0, 10.0):
+        X, y = sample(kind, rng, 30)
+        path = trace(X, y, C)
+        tau = np.r_[path.kinks[:: max(1, len(path.kinks) // 25)], rng.uniform(0, 1, 5)]
+        for t, w in zip(tau, path.models(tau), strict=True):
+            assert kkt_residual(X, y, w, t, C) < 1e-8
+
+
+def test_nearly_dependent_rows_on_the_margin():
+    """Rows that differ by 1e-5 to 1e-4: multipliers known to a few digits only, models to 1e-8 all the same."""
+    rng = np.random.default_rng(21)
+    for scale in (1e-5, 1e-4):
+        X, y = sample("normal", rng, 60)
+        X[30:, :3], y[30:] = X[:30, :3] + scale * rng.normal(size=(30, 3)), y[:30]
+        path = trace(X, y, 1.0)
+        assert path.audit() < 1e-8
+        for t in rng.uniform(0, 1, 10):
+            assert kkt_residual(X, y, path.models(t)[0], t, 1.0) < 1e-8
 
 
 def test_equals_algorithm_1_of_the_paper():

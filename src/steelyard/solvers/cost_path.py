@@ -102,10 +102,10 @@ class ExactPath:
             yield knots[first:last], np.asarray(walk_path(*self._problem(), self.log, first, last))
 
     def audit(self, every: int = 1) -> float:
-        """The largest violation of the optimality conditions at every so many kinks, relative, without perturbation.
+        """The largest violation of the optimality conditions at every so many kinks, for targets without perturbation.
 
-        Margins on the wrong side of their target are taken relative to a target, multipliers outside their box relative
-        to the widest box.
+        In margins, relative to a target: how far a margin is on the wrong side of it, and how far any margin is from
+        that of ``sum a_i z_i`` with multipliers inside their boxes (`src/core/path_audit.hpp`).
         """
         original = np.ascontiguousarray(self.target - self.unit * _perturbation(len(self.sign)))
         return float(audit_path(*self._problem(), self.log, original, self.unit, every))
