@@ -17,6 +17,7 @@ _HOMES = {
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
     "OnlineClassifier": "estimators.online",
+    "QuantilePath": "estimators.quantile_path",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
     "FrontierDisplay": "plots",
@@ -27,6 +28,7 @@ __all__ = [
     "FrontierDisplay",
     "MeasureClassifier",
     "OnlineClassifier",
+    "QuantilePath",
     "StructuralSVM",
     "ThresholdClassifier",
     "__version__",
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
     from .estimators.online import OnlineClassifier
+    from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
     from .plots import FrontierDisplay

@@ -28,6 +28,8 @@ ESTIMATORS = [
     (sy.CostPath(), {}),
     (sy.CostPath(C=0.1, method="approximate"), {}),
     (sy.CostPath(C=0.1, kernel="rbf"), {}),
+    (sy.QuantilePath(), {}),
+    (sy.QuantilePath(C=10.0, kernel="rbf"), {}),
     (sy.MeasureClassifier(), {}),
     (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), {}),
     (sy.OnlineClassifier(), PASSES_ONCE),

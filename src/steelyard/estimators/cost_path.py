@@ -9,12 +9,10 @@ changes of scores along it are `solvers.path_scores`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,7 +20,7 @@ from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..solvers import approximate_path, cost_path, frontier, path_scores
 from ._binary import check_measure, check_weight, encode_labels
-from ._path_features import KERNELS, KernelFeatures, LinearFeatures
+from ._path_estimator import PathEstimator
 
 METHODS = ("auto", "exact", "approximate")
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000  # up to here "auto" takes the exact path
@@ -60,7 +58,7 @@ class CostClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class CostPath(ClassifierMixin, BaseEstimator):
+class CostPath(ClassifierMixin, PathEstimator):
     """One training, and the classifier for every pair of misclassification costs, with probabilities.
 
     `at(tau)` is the SVM with false positives at cost tau and false negatives at 1 - tau; `best` picks the cost that
@@ -153,69 +151,19 @@ class CostPath(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
-        sign = np.where(is_positive, 1.0, -1.0)
-        if weight is not None and self.kernel != "precomputed":  # a row without weight is no row
-            X, sign, weight = X[weight > 0], sign[weight > 0], weight[weight > 0]
-        self._features = self._make_features(X, weight)
-        rows = self._features.fit(X)
-        if weight is not None:
-            rows, sign, weight = rows[weight > 0], sign[weight > 0], weight[weight > 0]
+        rows, sign, weight = self._weighted_rows(X, np.where(is_positive, 1.0, -1.0), weight)
         self._n_rows = float(len(sign) if weight is None else weight.sum())
         self.method_ = self._choose_method(rows)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self._trace(rows, sign, weight, seed)
-        self._train_rows, self._recrossing = rows, None
-        return self
-
-    def _trace(self, rows: Any, sign: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
         if self.method_ == "exact":
-            self._path = cost_path.trace(rows, sign, self.C, self.tau_range, weight, seed)
+            path = cost_path.trace(rows, sign, self.C, self.tau_range, weight, seed)
             self.gap_ = 0.0
         else:
-            self._path = approximate_path.trace(rows, sign, self.C, self.tau_range, self.tol, weight, seed)
-            self.gap_ = self._path.gap
-        self.kinks_ = self._path.kinks
-        self.tau_range_ = (self._path.start, self._path.end)
-        self.n_iter_ = max(1, len(self.kinks_))
-        if not self._path.converged:
-            warnings.warn(self._what_is_missing(), ConvergenceWarning, stacklevel=3)
-        if self.verbose:
-            low, high = self.tau_range_
-            print(f"CostPath: {self.method_}, {len(self.kinks_)} kinks for tau in [{low:g}, {high:g}]")
-
-    def _what_is_missing(self) -> str:
-        if self._path.interrupted:
-            low, high = self.tau_range_
-            return f"interrupted: the path is known for tau from {low:g} to {high:.6g} and ends there"
-        if self.method_ == "exact":
-            return (
-                f"margins are known to {self._path.drift:.1g} only: C={self.C} is too large for the scale of the "
-                "features; put a StandardScaler in front, or give a smaller C"
-            )
-        return (
-            f"the approximate path has a relative gap of {self.gap_:.2g} somewhere, above tol={self.tol}: features on "
-            "very different scales are the usual reason; put a StandardScaler in front, or give a smaller C"
-        )
-
-    def _make_features(self, X: Any, weight: np.ndarray | None) -> LinearFeatures | KernelFeatures:
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel is one of {KERNELS}; got {self.kernel!r}")
-        if self.kernel == "linear":
-            return LinearFeatures(self.fit_intercept)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel is a square matrix; X has shape {X.shape}")
-        if self.kernel == "precomputed":
-            return KernelFeatures("precomputed", {}, self.fit_intercept)
-        gamma = self.gamma
-        if isinstance(gamma, str):
-            if gamma not in ("scale", "auto"):
-                raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
-            spread = _variance(X, weight) if gamma == "scale" else 1.0
-            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-        params = {"gamma": gamma}
-        if self.kernel == "poly":
-            params |= {"degree": self.degree, "coef0": self.coef0}
-        return KernelFeatures(self.kernel, params, self.fit_intercept)
+            path = approximate_path.trace(rows, sign, self.C, self.tau_range, self.tol, weight, seed)
+            self.gap_ = path.gap
+        self._keep(path, self.method_)
+        self._train_rows, self._recrossing = rows, None
+        return self
 
     def _choose_method(self, rows: Any) -> str:
         if self.method not in METHODS:
@@ -230,12 +178,8 @@ class CostPath(ClassifierMixin, BaseEstimator):
         """The classifier at `tau`, or at ``costs={"fp": ..., "fn": ...}``; nothing is trained."""
         check_is_fitted(self)
         tau = self._check_tau(tau, costs)
-        point = CostClassifier(tau)
-        w = self._path.models(tau)[0]
-        for name in ("classes_", "n_features_in_", "feature_names_in_", "_features", "_positive"):
-            if hasattr(self, name):
-                setattr(point, name, getattr(self, name))
-        point._w = w
+        point = self._hand_over(CostClassifier(tau), ("classes_", "_positive"))
+        w = point._w = self._path.models(tau)[0]
         if self.kernel == "linear":
             sign = 1.0 if self._positive == self.classes_[1] else -1.0
             point.coef_ = sign * w[: self.n_features_in_].reshape(1, -1)
@@ -252,12 +196,7 @@ class CostPath(ClassifierMixin, BaseEstimator):
             if not (fp >= 0.0 and fn >= 0.0 and 0.0 < fp + fn < np.inf):
                 raise ValueError(f"costs must be finite, not negative and not both zero; got {costs}")
             tau = fp / (fp + fn)
-        low, high = self.tau_range_
-        if not 0.0 <= float(tau) <= 1.0:
-            raise ValueError(f"tau is fp cost / (fp cost + fn cost), between 0 and 1; got {tau!r}")
-        if not low <= float(tau) <= high:
-            raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {tau:g} needs another tau_range")
-        return float(tau)
+        return self._check_in_range(tau, "tau is fp cost / (fp cost + fn cost)")
 
     def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
         """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
@@ -316,23 +255,7 @@ class CostPath(ClassifierMixin, BaseEstimator):
             self._recrossing = path_scores.sign_changes(self._path, self._train_rows).recrossing()
         return self._recrossing
 
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_path")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _variance(X: Any, weight: np.ndarray | None) -> float:
-    """Of all entries of X, each with the weight of its row."""
-    square = np.asarray(X.multiply(X).mean(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).mean(axis=1)
-    plain = np.asarray(X.mean(axis=1)).ravel()
-    return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)

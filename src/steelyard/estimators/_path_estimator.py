@@ -1,0 +1,112 @@
+"""What the estimators that hold a whole path share: plain or kernel features, the range of tau, and a fit's warnings.
+
+Given is a path of models over ``start <= tau <= end`` (`solvers.cost_path`, `solvers.approximate_path`), on columns
+from `_path_features`. `CostPath` reads it as classifiers, `QuantilePath` as regressors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._path_features import KERNELS, KernelFeatures, LinearFeatures
+
+
+class PathEstimator(BaseEstimator):
+    """Base of `CostPath` and `QuantilePath`."""
+
+    def _make_features(self, X: Any, weight: np.ndarray | None) -> LinearFeatures | KernelFeatures:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel is one of {KERNELS}; got {self.kernel!r}")
+        if self.kernel == "linear":
+            return LinearFeatures(self.fit_intercept)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel is a square matrix; X has shape {X.shape}")
+        if self.kernel == "precomputed":
+            return KernelFeatures("precomputed", {}, self.fit_intercept)
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            if gamma not in ("scale", "auto"):
+                raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
+            spread = _variance(X, weight) if gamma == "scale" else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        params = {"gamma": gamma}
+        if self.kernel == "poly":
+            params |= {"degree": self.degree, "coef0": self.coef0}
+        return KernelFeatures(self.kernel, params, self.fit_intercept)
+
+    def _weighted_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> tuple[Any, np.ndarray, Any]:
+        """The columns the path is traced on, with y and weight; a row without weight is no row."""
+        if weight is not None and self.kernel != "precomputed":
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self._features = self._make_features(X, weight)
+        rows = self._features.fit(X)
+        if weight is not None:
+            rows, y, weight = rows[weight > 0], y[weight > 0], weight[weight > 0]
+        return rows, y, weight
+
+    def _keep(self, path: Any, method: str) -> None:
+        """Store the path, and warn if part of it or some of its digits are missing."""
+        self._path = path
+        self.kinks_ = path.kinks
+        self.tau_range_ = (path.start, path.end)
+        self.n_iter_ = max(1, len(self.kinks_))
+        if not path.converged:
+            warnings.warn(self._what_is_missing(path, method), ConvergenceWarning, stacklevel=3)
+        if self.verbose:
+            low, high = self.tau_range_
+            print(f"{type(self).__name__}: {method}, {len(self.kinks_)} kinks for tau in [{low:g}, {high:g}]")
+
+    def _what_is_missing(self, path: Any, method: str) -> str:
+        if path.interrupted:
+            low, high = self.tau_range_
+            return f"interrupted: the path is known for tau from {low:g} to {high:.6g} and ends there"
+        if method == "exact":
+            return (
+                f"margins are known to {path.drift:.1g} only: C={self.C} is too large for the scale of the "
+                "features; put a StandardScaler in front, or give a smaller C"
+            )
+        return (
+            f"the approximate path has a relative gap of {path.gap:.2g} somewhere, above tol={self.tol}: features on "
+            "very different scales are the usual reason; put a StandardScaler in front, or give a smaller C"
+        )
+
+    def _check_in_range(self, tau: Any, meaning: str) -> float:
+        low, high = self.tau_range_
+        if not 0.0 <= float(tau) <= 1.0:
+            raise ValueError(f"{meaning}, between 0 and 1; got {tau!r}")
+        if not low <= float(tau) <= high:
+            raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {tau:g} needs another tau_range")
+        return float(tau)
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _hand_over(self, point: Any, names: tuple[str, ...]) -> Any:
+        """`point` with the fitted attributes it needs to stand alone."""
+        for name in ("n_features_in_", "feature_names_in_", "_features", *names):
+            if hasattr(self, name):
+                setattr(point, name, getattr(self, name))
+        return point
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_path")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _variance(X: Any, weight: np.ndarray | None) -> float:
+    """Of all entries of X, each with the weight of its row."""
+    square = np.asarray(X.multiply(X).mean(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).mean(axis=1)
+    plain = np.asarray(X.mean(axis=1)).ravel()
+    return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)

@@ -1,0 +1,166 @@
+"""Every quantile of a linear or kernel regression from one training (the extension in section 5 of Yu et al. 2009).
+
+    for every tau in [0, 1]:   min over w, b   1/2 (|w|^2 + (b - m)^2) + C sum_i max(tau r_i, (tau - 1) r_i)
+
+with r_i = y_i - x_i.w - b, and m the median of y. The solution is piecewise linear in tau, so `solvers.cost_path`
+finds every kink. The paper appends a constant column, which pulls b towards 0; here b is pulled towards m, so that
+adding a number to y adds it to every prediction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..solvers import cost_path
+from ._binary import check_weight
+from ._path_estimator import PathEstimator
+
+
+class QuantileModel(RegressorMixin, BaseEstimator):
+    """The regressor of a quantile path at one tau: fitted already, and picklable. Made by `QuantilePath.at`."""
+
+    def __init__(self, tau: float = 0.5) -> None:
+        self.tau = tau
+
+    def fit(self, X: Any, y: Any) -> QuantileModel:
+        raise TypeError("a QuantileModel comes fitted, from QuantilePath.at(tau); fit a QuantilePath")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The quantile of y at each row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(self._features(X) @ self._w) + self._middle
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_w")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class QuantilePath(RegressorMixin, PathEstimator):
+    """One training, and the regression for every quantile: a whole predictive distribution.
+
+    `at(tau)` is the regression whose residuals are weighted ``tau`` above and ``1 - tau`` below the prediction, so that
+    about a share tau of y lies below it. Scale the features first (`StandardScaler`), and y too if its unit is far from
+    1 (`TransformedTargetRegressor`): C is a weight against ``|w|^2``, in units of y.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses against ``|w|^2 / 2``; larger is less regularised.
+    kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
+        Kernels other than "linear" factorise the kernel matrix: up to n^2 numbers.
+    gamma, degree, coef0 : kernel parameters, as in `sklearn.svm.SVR`
+    tau_range : (float, float), default=(0.0, 1.0)
+        The quantiles for which the path is computed.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, pulled towards the median of y; without one, everything is pulled towards 0.
+    random_state : int or RandomState, default=None
+        Order of the coordinate descent that starts the path; the path itself does not depend on it.
+    verbose : int, default=0
+        1 prints the number of kinks.
+
+    Attributes
+    ----------
+    kinks_ : ndarray
+        The tau at which the path bends, sorted.
+    tau_range_ : (float, float)
+        Where the path is known; shorter than `tau_range` if Ctrl-C ended the fit.
+
+    Examples
+    --------
+    >>> import numpy as np, steelyard as sy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 1, (4000, 1))
+    >>> y = x[:, 0] + (0.1 + x[:, 0]) * rng.normal(size=4000)  # noise that grows with x
+    >>> path = sy.QuantilePath(C=1.0).fit(x[:2000], y[:2000])
+    >>> path.predict([[0.5], [1.0]], quantiles=[0.1, 0.5, 0.9]).round(1).tolist()
+    [[-0.2, 0.5, 1.3], [-0.4, 1.0, 2.4]]
+    >>> low, high = path.predict(x[2000:], quantiles=[0.1, 0.9]).T
+    >>> round(float(np.mean((low < y[2000:]) & (y[2000:] < high))), 2)
+    0.79
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "linear",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tau_range: tuple[float, float] = (0.0, 1.0),
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tau_range = tau_range
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantilePath:
+        """Compute the path. Ctrl-C ends it early and keeps what was computed, with a warning."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        weight = check_weight(sample_weight, X)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero on every row: nothing to learn from")
+        rows, y, weight = self._weighted_rows(X, np.asarray(y, dtype=np.float64), weight)
+        self._middle = _median(y, weight) if self.fit_intercept else 0.0
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self._keep(cost_path.trace_quantiles(rows, y - self._middle, self.C, self.tau_range, weight, seed), "exact")
+        return self
+
+    def at(self, tau: float) -> QuantileModel:
+        """The regressor of the quantile `tau`; nothing is trained."""
+        check_is_fitted(self)
+        point = self._hand_over(QuantileModel(self._check_quantile(tau)), ("_middle",))
+        w = point._w = self._path.models(point.tau)[0]
+        if self.kernel == "linear":
+            point.coef_ = w[: self.n_features_in_].copy()
+            point.intercept_ = float(w[-1] + self._middle) if self.fit_intercept else 0.0
+        return point
+
+    def predict(self, X: Any, quantiles: ArrayLike | None = None, *, rearrange: bool = False) -> np.ndarray:
+        """Quantiles of y at each row: the median by default, one column for each of a list of `quantiles`.
+
+        Each quantile is a regression of its own, so two of them may cross at a row. ``rearrange=True`` sorts the
+        predictions of a row, which never raises the pinball loss summed over the quantiles (Chernozhukov,
+        Fernandez-Val and Galichon 2010).
+        """
+        rows = self._check_rows(X)
+        given = np.asarray(0.5 if quantiles is None else quantiles, dtype=np.float64)
+        if given.ndim > 1:
+            raise ValueError(f"quantiles is a number or a flat list of numbers; got shape {given.shape}")
+        tau = np.array([self._check_quantile(t) for t in given.ravel()])
+        found = np.asarray(rows @ self._path.models(tau).T) + self._middle if len(tau) else np.empty((rows.shape[0], 0))
+        if rearrange:
+            rank = np.empty(len(tau), dtype=int)
+            rank[np.argsort(tau, kind="stable")] = np.arange(len(tau))
+            found = np.sort(found, axis=1)[:, rank]
+        return found if given.ndim else found[:, 0]
+
+    def _check_quantile(self, tau: Any) -> float:
+        return self._check_in_range(tau, "a quantile is a share of y")
+
+
+def _median(y: np.ndarray, weight: np.ndarray | None) -> float:
+    """A row of weight 2 counts as two rows."""
+    order = np.argsort(y, kind="stable")
+    mass = np.cumsum(np.ones(len(y)) if weight is None else weight[order])
+    low, high = np.searchsorted(mass, mass[-1] / 2.0, side="left"), np.searchsorted(mass, mass[-1] / 2.0, side="right")
+    return float((y[order[low]] + y[order[min(high, len(y) - 1)]]) / 2.0)
