@@ -20,10 +20,12 @@ _HOMES = {
     "QuantilePath": "estimators.quantile_path",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
+    "CostPathDisplay": "plots",
     "FrontierDisplay": "plots",
 }
 __all__ = [
     "CostPath",
+    "CostPathDisplay",
     "ExpectedFBetaClassifier",
     "FrontierDisplay",
     "MeasureClassifier",
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
-    from .plots import FrontierDisplay
+    from .plots import CostPathDisplay, FrontierDisplay
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -181,10 +182,21 @@ class CostPath(ClassifierMixin, PathEstimator):
         point = self._hand_over(CostClassifier(tau), ("classes_", "_positive"))
         w = point._w = self._path.models(tau)[0]
         if self.kernel == "linear":
-            sign = 1.0 if self._positive == self.classes_[1] else -1.0
-            point.coef_ = sign * w[: self.n_features_in_].reshape(1, -1)
-            point.intercept_ = np.array([sign * w[-1] if self.fit_intercept else 0.0])
+            point.coef_, point.intercept_ = self._split(w[None])
         return point
+
+    def coefficients(self, tau: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """``coef`` (one row for each tau) and ``intercept`` of a linear path, at many tau at once."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise ValueError(f"a path with kernel={self.kernel!r} has no coefficients; kernel='linear' has")
+        wanted = np.atleast_1d(np.asarray(tau, dtype=np.float64))
+        return self._split(self._path.models([self._check_tau(t, None) for t in wanted]))
+
+    def _split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        sign = 1.0 if self._positive == self.classes_[1] else -1.0
+        intercept = sign * w[:, -1] if self.fit_intercept else np.zeros(len(w))
+        return sign * w[:, : self.n_features_in_], intercept
 
     def _check_tau(self, tau: Any, costs: Any) -> float:
         if (tau is None) == (costs is None):

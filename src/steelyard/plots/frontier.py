@@ -1,4 +1,4 @@
-"""Pictures of operating points. matplotlib is needed only when something is drawn (extra `plot`)."""
+"""Every operating point of a classifier, in the plane of its two rates."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .estimators._binary import check_weight, encode_labels
-from .estimators._scored_rows import positive_scores, resolve_response
-from .measures import Measure, rates
-from .measures.constraints import Constraint, as_constraints
-from .solvers.frontier import Frontier, scan
+from ..estimators._binary import check_weight, encode_labels
+from ..estimators._scored_rows import positive_scores, resolve_response
+from ..measures import Measure, rates
+from ..measures.constraints import Constraint, as_constraints
+from ..solvers.frontier import Frontier, scan
+from ._axes import axes_or_new
 
 AXES = ("roc", "rates")
 
@@ -120,12 +121,7 @@ class FrontierDisplay:
         """Draw; `levels` is the number of iso-lines, further keywords go to the line."""
         if axes not in AXES:
             raise ValueError(f"axes is 'roc' (FPR, TPR) or 'rates' (TPR, TNR); got {axes!r}")
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("drawing needs matplotlib: pip install 'steelyard[plot]'") from error
-        if ax is None:
-            _, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+        ax = axes_or_new(ax, (5, 5))
         self._draw_background(ax, axes, levels)
         x, y = _to_axes(self.frontier.tpr, self.frontier.tnr, axes)
         (self.line_,) = ax.plot(x, y, **{"color": "#1f4e79", "label": self.name or "frontier", **kwargs})

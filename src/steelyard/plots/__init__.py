@@ -1,0 +1,6 @@
+"""Pictures of classifiers. matplotlib is needed only when something is drawn (extra `plot`)."""
+
+from .cost_path import CostPathDisplay
+from .frontier import FrontierDisplay
+
+__all__ = ["CostPathDisplay", "FrontierDisplay"]
