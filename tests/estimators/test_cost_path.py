@@ -5,13 +5,16 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
@@ -55,8 +58,10 @@ def test_costs_are_another_way_to_say_tau(path):
         path.at(costs={"fp": 1})
     with pytest.raises(ValueError, match="not both zero"):
         path.at(costs={"fp": 0, "fn": 0})
-    for tau in (-0.1, 1.5, np.nan):
-        with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="costs must be numbers"):
+        path.at(costs={"fp": "5", "fn": 1})
+    for tau in (-0.1, 1.5, np.nan, "0.5", [0.2, 0.8]):
+        with pytest.raises(ValueError, match="one number between 0 and 1"):
             path.at(tau)
 
 
@@ -121,9 +126,10 @@ def test_any_two_labels_and_which_is_positive(path):
 def test_sparse_frames_and_pickles(path):
     sparse = sy.CostPath(C=0.1).fit(csr_matrix(X[TRAIN]), Y[TRAIN])
     np.testing.assert_allclose(sparse.predict_proba(csr_matrix(X[TEST])), path.predict_proba(X[TEST]), atol=1e-6)
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    framed = sy.CostPath(C=0.1).fit(frame[TRAIN], Y[TRAIN])
-    assert list(framed.at(0.4).feature_names_in_) == list("abcdef")
+    for frame in (pd.DataFrame(X, columns=list("abcdef")), pl.DataFrame(X, schema=list("abcdef"))):
+        framed = sy.CostPath(C=0.1).fit(frame[TRAIN], Y[TRAIN])
+        np.testing.assert_allclose(framed.predict_proba(frame[TEST]), path.predict_proba(X[TEST]), atol=1e-9)
+        assert list(framed.at(0.4).feature_names_in_) == list("abcdef")
     again = pickle.loads(pickle.dumps(path))
     np.testing.assert_array_equal(again.predict_proba(X[TEST]), path.predict_proba(X[TEST]))
     point = pickle.loads(pickle.dumps(path.at(0.4)))
@@ -193,6 +199,51 @@ def test_one_class_and_other_mistakes():
         sy.CostPath().at(0.5)
     with pytest.raises(ValueError, match="not seen in fit"):
         sy.CostPath().fit(X[:50], Y[:50]).rates(X[:50], Y[:50] + 1)
+    with pytest.raises(ValueError, match="none of the 50 rows is negative"):
+        sy.CostPath().fit(X[:50], Y[:50]).best(m.Recall(), X[:50], np.ones(50, dtype=int))
+    for gamma in (-1.0, "wide"):
+        with pytest.raises(ValueError, match="gamma is 'scale'"):
+            sy.CostPath(kernel="rbf", gamma=gamma).fit(X[:50], Y[:50])
+    with pytest.raises(TypeError, match="C must be a positive number; got '1'"):
+        sy.CostPath(C="1").fit(X[:50], Y[:50])
+
+
+@pytest.mark.parametrize("kind", ["plain", "constant column", "conflicting duplicates"])
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_extreme_regularisation_is_right_or_warned_of(C, kind):
+    """Tiny C: w is C times the weighted sum of rows at every cost. Huge C: the losses alone decide."""
+    rows, y = X[:60], Y[:60]
+    if kind == "constant column":
+        rows = np.c_[rows, np.full(60, 3.0)]
+    elif kind == "conflicting duplicates":
+        rows, y = np.repeat(X[:15], 4, axis=0), np.tile([0, 1, 1, 1], 15)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        path = sy.CostPath(C=C).fit(rows, y)
+    Z, sign = np.c_[rows, np.ones(60)], 2.0 * y - 1
+    for tau in (0.2, 0.45, 0.7):
+        w = np.r_[path.at(tau).coef_[0], path.at(tau).intercept_]
+        cost = C * np.where(y == 1, 2 * (1 - tau), 2 * tau)
+        if C < 1:
+            np.testing.assert_allclose(w, Z.T @ (sign * cost), rtol=1e-9)
+            assert not caught
+        else:
+            best = linear_programme(Z, sign, cost / C)
+            loss = (cost / C) @ np.maximum(0, 1 - sign * (Z @ w))
+            assert loss <= best * (1 + 1e-5) + 1e-5
+            assert all("is too large for the scale" in str(w.message) for w in caught)
+
+
+def linear_programme(Z, sign, cost):
+    """The least sum of weighted hinge losses, without |w|^2."""
+    n, d = Z.shape
+    found = linprog(
+        np.r_[np.zeros(d), cost],
+        A_ub=-np.hstack([sign[:, None] * Z, np.eye(n)]),
+        b_ub=-np.ones(n),
+        bounds=[(None, None)] * d + [(0, None)] * n,
+    )
+    return found.fun
 
 
 def test_constant_features_and_conflicting_rows():

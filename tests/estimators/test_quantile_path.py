@@ -163,9 +163,9 @@ def test_one_row_and_equal_targets():
 
 def test_mistakes_are_named(path):
     for tau in (-0.1, 1.5, np.nan):
-        with pytest.raises(ValueError, match=r"share of y, between 0 and 1"):
+        with pytest.raises(ValueError, match="share of y, one number between 0 and 1"):
             path.at(tau)
-        with pytest.raises(ValueError, match=r"share of y, between 0 and 1"):
+        with pytest.raises(ValueError, match="share of y, one number between 0 and 1"):
             path.predict(X, quantiles=[0.5, tau])
     with pytest.raises(ValueError, match="flat list"):
         path.predict(X, quantiles=[[0.5]])

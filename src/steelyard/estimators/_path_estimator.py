@@ -6,6 +6,7 @@ from `_path_features`. `CostPath` reads it as classifiers, `QuantilePath` as reg
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -30,9 +31,9 @@ class PathEstimator(BaseEstimator):
         if self.kernel == "precomputed":
             return KernelFeatures("precomputed", {}, self.fit_intercept)
         gamma = self.gamma
+        if gamma not in ("scale", "auto") and not (isinstance(gamma, numbers.Real) and gamma > 0):
+            raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
         if isinstance(gamma, str):
-            if gamma not in ("scale", "auto"):
-                raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
             spread = _variance(X, weight) if gamma == "scale" else 1.0
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         params = {"gamma": gamma}
@@ -42,6 +43,8 @@ class PathEstimator(BaseEstimator):
 
     def _weighted_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> tuple[Any, np.ndarray, Any]:
         """The columns the path is traced on, with y and weight; a row without weight is no row."""
+        if not isinstance(self.C, numbers.Real):
+            raise TypeError(f"C must be a positive number; got {self.C!r}")
         if weight is not None and self.kernel != "precomputed":
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self._features = self._make_features(X, weight)
@@ -78,9 +81,9 @@ class PathEstimator(BaseEstimator):
 
     def _check_in_range(self, tau: Any, meaning: str) -> float:
         low, high = self.tau_range_
-        if not 0.0 <= float(tau) <= 1.0:
-            raise ValueError(f"{meaning}, between 0 and 1; got {tau!r}")
-        if not low <= float(tau) <= high:
+        if not isinstance(tau, numbers.Real) or not 0.0 <= tau <= 1.0:
+            raise ValueError(f"{meaning}, one number between 0 and 1; got {tau!r}")
+        if not low <= tau <= high:
             raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {tau:g} needs another tau_range")
         return float(tau)
 

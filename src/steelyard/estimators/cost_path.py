@@ -9,12 +9,13 @@ changes of scores along it are `solvers.path_scores`.
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..measures import Measure
@@ -202,9 +203,11 @@ class CostPath(ClassifierMixin, PathEstimator):
         if (tau is None) == (costs is None):
             raise ValueError('give either tau or costs={"fp": ..., "fn": ...}')
         if costs is not None:
-            if set(costs) != {"fp", "fn"}:
-                raise ValueError(f'costs needs the keys "fp" and "fn"; got {sorted(costs)}')
-            fp, fn = float(costs["fp"]), float(costs["fn"])
+            if not isinstance(costs, dict) or set(costs) != {"fp", "fn"}:
+                raise ValueError(f'costs is a dict with the keys "fp" and "fn"; got {costs!r}')
+            fp, fn = costs["fp"], costs["fn"]
+            if not all(isinstance(cost, numbers.Real) for cost in (fp, fn)):
+                raise ValueError(f"costs must be numbers; got {costs}")
             if not (fp >= 0.0 and fn >= 0.0 and 0.0 < fp + fn < np.inf):
                 raise ValueError(f"costs must be finite, not negative and not both zero; got {costs}")
             tau = fp / (fp + fn)
@@ -235,10 +238,11 @@ class CostPath(ClassifierMixin, PathEstimator):
     def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[path_scores.SignChanges, frontier.Frontier]:
         rows = self._check_rows(X)
         changes = path_scores.sign_changes(self._path, rows)
-        classes, is_positive, _ = encode_labels(y, self._positive)
-        unknown = set(classes.tolist()) - set(self.classes_.tolist())
+        labels = column_or_1d(y)
+        unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(f"y has labels {sorted(unknown)} that were not seen in fit: {self.classes_.tolist()}")
+        is_positive = labels == self._positive
         if len(is_positive) != changes.n_rows:
             raise ValueError(f"X has {changes.n_rows} rows and y has {len(is_positive)} labels")
         return changes, changes.rates(is_positive, check_weight(sample_weight, np.zeros((len(is_positive), 1))))
