@@ -52,12 +52,13 @@ def _cpuinfo():
         return []
 
 
-def write(name, figures):
+def write(name, figures, show=True):
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
-    print(json.dumps(figures, indent=1))
-    print(f"written: {path}")
+    if show:
+        print(json.dumps(figures, indent=1))
+        print(f"written: {path}")
 
 
 def data_folder():
