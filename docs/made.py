@@ -9,6 +9,8 @@ from pathlib import Path
 
 import made_batch
 import made_path
+import made_structural
+from made_tables import markdown
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 
@@ -28,16 +30,12 @@ def everything(folder):
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
+    made_structural.figures(RESULTS, folder)
 
 
 def _where(machine):
     versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scikit-learn"))
     return f"*Measured on {machine['cores']} cores of {machine['cpu']}; {versions}.*"
-
-
-def markdown(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
 def thresholds_table(found):
@@ -147,56 +145,6 @@ def copy_figures(folder):
         (folder / figure.name).write_bytes(figure.read_bytes())
 
 
-def structural_table(found):
-    fit, growth = found["fit"], found["growth"]
-    fits = [
-        (name, f"{fit['seconds'][key]:.3f} s", fit["cuts"][key], f"{fit['objective'][key]:.4f}")
-        for name, key in (("one pass over sorted scores", "one pass"), ("table, losses looked up", "table"))
-    ]
-    searches = [
-        (f"`{loss}`", *(f"{1000 * row[how]:.2f} ms" if how in row else "" for how in ("pruned", "divide", "table")))
-        for loss, row in found["searches"].items()
-    ]
-    sizes = [
-        (f"{r['rows']:,}", f"{r['seconds']:.3f} s", r["cuts"], f"{r['extra_bytes_per_row']:.0f}", f"{r['neg_kld']:.4f}")
-        for r in growth
-    ]
-    faster = (
-        f"**{fit['times_faster']:.0f} times** faster. One search of the table with the loss computed in each cell: "
-        f"{fit['textbook_cut_s']:.1f} s."
-    )
-    labels = ", ".join(f"{s:.2f} s for {int(n):,}" for n, s in found["expected_fbeta_s"].items())
-    return "\n\n".join(
-        [
-            f"KLD, {fit['rows']:,} rows x {fit['features']} features, {fit['positives']:,} positives:",
-            markdown(("search", "whole fit", "cuts", "objective"), fits),
-            faster,
-            "One search at the solution of other losses, same data:",
-            markdown(("loss", "bounds", "divide and conquer", "table"), searches),
-            '`StructuralSVM("kld", C=10)` against the number of rows, 54 features. Bytes a row: what a fit adds to X.',
-            markdown(("rows", "fit", "cuts", "bytes a row", "NegKLD on the rows"), sizes),
-            f"`expected_fbeta_labels`: {labels} rows.",
-        ]
-    )
-
-
-def structural_quality(found):
-    rows = []
-    for name, row in found["quality"].items():
-        f1, kld = row["f1"], row["kld"]
-        f1_scores = (f"{f1[k]['score']:.3f}" for k in ("structural", "threshold", "expected"))
-        rows.append(
-            (
-                name,
-                f"{row['positives']:.1%}",
-                *f1_scores,
-                *(f"{-kld[k]['score']:.5f}" for k in ("structural", "threshold")),
-            )
-        )
-    header = ("data", "positives", "F1: structural", "threshold", "expected", "KLD: structural", "threshold")
-    return markdown(header, rows)
-
-
 def measures_table():
     import steelyard.measures as m
 
@@ -238,7 +186,10 @@ def frontier_figure(path):
     plt.close(figure)
 
 
-FROM = {"structural_quality": "structural"}  # tables made from a file of another name
+FROM = {
+    "structural_quality": "structural",
+    "structural_optimum": "structural",
+}  # tables made from a file of another name
 TABLES = {
     "thresholds": thresholds_table,
     "promise": promise_table,
@@ -247,9 +198,11 @@ TABLES = {
     "quantification": quantification_table,
     "neyman_pearson_stream": neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
-    "path": lambda found: made_path.path_table(found, markdown),
+    "path": made_path.path_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
-    "structural": structural_table,
-    "structural_quality": structural_quality,
+    "structural": made_structural.structural_table,
+    "structural_quality": made_structural.quality_table,
+    "structural_optimum": made_structural.optimum_table,
+    "neyman_pearson_linear": made_structural.neyman_pearson_table,
 }

@@ -2,10 +2,7 @@
 
 import json
 
-
-def markdown(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+from made_tables import markdown
 
 
 def batch_table(found):

@@ -1,7 +1,9 @@
 """The table of the cost path, from ``benchmarks/results/path.json``."""
 
+from made_tables import markdown
 
-def path_table(found, markdown):
+
+def path_table(found):
     rows = []
     for name, r in found["sets"].items():
         limit = "" if r["at_most"] is None else f" (at most {r['at_most']})"

@@ -84,6 +84,7 @@ def test_losses_are_their_definitions(name):
             for b in range(n_neg + 1):
                 expected = 100 * LOSSES[name](a, b, n_pos - a, n_neg - b)
                 assert bound.value(a, b) == pytest.approx(expected, abs=1e-9)
+                assert 0 <= expected <= 100 or name in ("kld", "mrae")
                 inside = bound.least <= a + b <= bound.most
                 assert inside == counted(name, a, b, n_pos)
 

@@ -2,7 +2,8 @@
 
 A structural SVM needs, for scores ``s`` and labels ``y``, the label vector of largest ``L(y') - kappa sum y_i s_i``
 over the flipped rows. The loss ``L(a, b)`` depends on how many positives (``a`` of ``n_pos``) and negatives (``b`` of
-``n_neg``) are called positive; all losses are in percent: 0 for perfect predictions, about 100 for useless ones.
+``n_neg``) are called positive; all losses are in percent: 0 for perfect predictions and 100 at most, but for ``kld``
+and ``mrae``, which have no limit, and measures of a wider range.
 `resolve` turns a name or a measure into a `ConfusionLoss` that knows its values and its search:
 
 ========================= ======================================= ==================================================
