@@ -13,6 +13,7 @@
 #include "arrays.hpp"
 #include "bind_path.hpp"
 #include "crossings.hpp"
+#include "equal_rows.hpp"
 #include "path_audit.hpp"
 #include "path_trace.hpp"
 
@@ -44,6 +45,12 @@ bool interrupted() {
     if (PyErr_CheckSignals() == 0) return false;
     PyErr_Clear();
     return true;
+}
+
+std::vector<Index> equal_rows(Values values, Columns columns, Columns starts, Index n_cols, Doubles label) {
+    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
+    const nb::gil_scoped_release release;
+    return std::visit([&](const auto& x) { return EqualRows<std::decay_t<decltype(x)>>(x, label.data()).first(); }, rows);
 }
 
 PathLog trace_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box, double start,
@@ -167,6 +174,8 @@ void bind_path(nb::module_& m) {
         .def_ro("drift", &PathLog::drift)
         .def("__getstate__", &to_state)
         .def("__setstate__", &from_state);
+    m.def("equal_rows", &equal_rows, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "label"_a,
+          "For every row the first one with the same entries and the same label.");
     m.def("trace_path", &trace_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "start"_a,
           "end"_a, "seed"_a, "Every kink of the path from start to end; box has the columns low, low_rate, high, high_rate.");
     m.def("recover_path", &recover_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "log"_a,

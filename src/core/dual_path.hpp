@@ -27,7 +27,7 @@ class DualPath {
    public:
     DualPath(const R& rows, const PathRows& given)
         : rows_(rows), given_(given), set_(rows, given.sign), side_(static_cast<std::size_t>(rows.n_rows), Side::above),
-          near_(rows, given, side_), box_(side_.size()), blocked_(box_.size(), 0), w_(static_cast<std::size_t>(rows.n_cols)), drifted_(w_.size()) {}
+          near_(rows, given, side_), box_(side_.size()), w_(static_cast<std::size_t>(rows.n_cols)), drifted_(w_.size()) {}
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
     void begin(std::vector<CostBox> box, double tau) {
@@ -140,17 +140,13 @@ class DualPath {
         }
     }
 
-    void nearest_row(Step& best) {
+    STEELYARD_CLONES void nearest_row(Step& best) {
         if (speed_ == 0) return;
-        const auto& near = near_.near();
-        for (std::size_t k = 0; k < near.size(); ++k) {
-            const Index i = near[k];
-            if (blocked_[i]) continue;
-            const double rate = rate_[k], least = noise * given_.norm[i] * size_;
-            const double gap = given_.target[i] - near_.margin(i);
-            if (side_[i] == Side::below ? rate > least : side_[i] == Side::above && rate < -least)
-                offer(best, gap / rate, Kind::enter, i, Side::member);
-        }
+        const std::vector<NearRow>& near = near_.near();
+        const double least = noise * size_;
+        for (std::size_t k = 0; k < near.size(); ++k)
+            if (rate_[k] > least * near[k].norm && near[k].gap < best.length * rate_[k])
+                best = {std::max(near[k].gap / rate_[k], 0.0), Kind::enter, near[k].row, Side::member};
     }
 
     static void offer(Step& best, double length, Kind kind, Index which, Side to) {
@@ -160,9 +156,9 @@ class DualPath {
 
     STEELYARD_CLONES void rates() {
         if (speed_ == 0) return;  // w stands still, as it does over long stretches where every row of a class is tied
-        const auto& near = near_.near();
+        const std::vector<NearRow>& near = near_.near();
         rate_.resize(near.size());
-        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = given_.sign[near[k]] * rows_.row(near[k]).dot(dw_.data());
+        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = near[k].toward * rows_.row(near[k].row).dot(dw_.data());
         near_.looked();
     }
 
@@ -172,8 +168,8 @@ class DualPath {
         for (std::size_t k = 0; k < da_.size(); ++k) a_[k] += length * da_[k];
         if (speed_ == 0) return;
         for (std::size_t j = 0; j < w_.size(); ++j) w_[j] += length * dw_[j];
-        const auto& near = near_.near();
-        for (std::size_t k = 0; k < near.size(); ++k) near_.margin(near[k]) += length * rate_[k];
+        std::vector<NearRow>& near = near_.near();
+        for (std::size_t k = 0; k < near.size(); ++k) near[k].gap -= length * rate_[k];
         near_.go(length * speed_);
     }
 
@@ -190,9 +186,10 @@ class DualPath {
             set_.remove(step.which);
             a_.erase(a_.begin() + step.which);
             push(i, step.to, 1.0);
-            near_.put(i, given_.target[i]);
         }
         side_[i] = step.to;
+        if (step.to == Side::member) near_.silence(i);
+        else near_.put(i);
         turned_ = true;
         unblock();
         ++events_;
@@ -206,12 +203,13 @@ class DualPath {
         log->thin();
     }
 
+    // Row i cannot enter before the members change.
     void block(Index i) {
-        blocked_[i] = 1;
+        rate_[near_.silence(i)] = 0;
         blocks_.push_back(i);
     }
     void unblock() {
-        for (Index i : blocks_) blocked_[i] = 0;
+        for (Index i : blocks_) near_.wake(i);
         blocks_.clear();
     }
 
@@ -221,7 +219,6 @@ class DualPath {
     std::vector<Side> side_;
     NearRows<R> near_;
     std::vector<CostBox> box_;
-    std::vector<char> blocked_;
     std::vector<Index> blocks_;
     PathForces forces_;
     std::vector<double> w_, a_, da_, dw_, force_, rate_, drifted_;

@@ -4,11 +4,12 @@
 //
 // `solve(base, target)` finds the coefficients a with  Z (base + Z'a) = target  and returns  base + Z'a : with target = 0 that is
 // the part of base off the span of the members, with target = the margins it is the model that keeps them there. One step of
-// refinement with the true rows follows each solve, and its size tells how far the factor has degraded.
+// refinement with the true rows follows (unless it is a direction that needs none), and its size tells how far the factor has degraded.
 // A row that lies in the span is not taken: one whose Schur complement, what is left of |z|^2 off the span, is below `dependent` times
 // |z|^2. The factor gives it as a difference that is all rounding near there, so below `doubtful` it is had from the rows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -36,6 +37,18 @@ class GrowingCholesky {
             for (Index i = j + 1; i < size_; ++i) row_[i] -= x * column[i];
         }
         return left;
+    }
+
+    // The squares of its diagonal.
+    double smallest() const {
+        double least = HUGE_VAL;
+        for (Index j = 0; j < size_; ++j) least = std::min(least, at(j)[j]);
+        return least * least;
+    }
+    double largest() const {
+        double most = 0;
+        for (Index j = 0; j < size_; ++j) most = std::max(most, at(j)[j]);
+        return most * most;
     }
 
     void append(double left) {
@@ -97,7 +110,7 @@ class GrowingCholesky {
 template <class R>
 class MarginSet {
    public:
-    static constexpr double dependent = 1e-14, doubtful = 1e-4, degraded = 1e-6;
+    static constexpr double dependent = 1e-14, doubtful = 1e-4, degraded = 1e-6, ample = 1e-2;
 
     MarginSet(const R& rows, const double* sign) : rows_(rows), sign_(sign) {}
 
@@ -141,6 +154,7 @@ class MarginSet {
         a.assign(static_cast<std::size_t>(m), 0.0);
         double first = 0, second = 0;
         for (int round = 0; round < 2 && m > 0; ++round) {
+            if (round == 1 && !target && accurate(base, out)) return 0;
             work_.resize(static_cast<std::size_t>(m));
             for (Index k = 0; k < m; ++k)
                 work_[k] = (target ? target[members_[k]] : 0.0) - sign_[members_[k]] * rows_.row(members_[k]).dot(out.data());
@@ -167,6 +181,17 @@ class MarginSet {
         factor_.append(left);
         members_.push_back(i);
         return true;
+    }
+
+    // Whether a direction needs no refinement: members far from dependent, and an ample part of `base` left, so that nothing cancels.
+    bool accurate(const std::vector<double>& base, const std::vector<double>& out) const {
+        if (factor_.smallest() < ample * factor_.largest()) return false;
+        double whole = 0, left = 0;
+        for (std::size_t j = 0; j < out.size(); ++j) {
+            whole += base[j] * base[j];
+            left += out[j] * out[j];
+        }
+        return left > ample * whole;
     }
 
     // |z - Z'c|^2 with z in `wide_` and c = G^-1 Z z, taken off twice so that the factor's own error is gone.

@@ -23,15 +23,20 @@ struct PathRows {
 
 enum class Side : std::int8_t { below = 0, member = 1, above = 2, idle = 3 };
 
+// A row that is looked at at every kink. `toward` is the sign with which toward * x.dw closes the gap; 0: not now.
+struct NearRow {
+    Index row;
+    double toward, gap, norm;
+};
+
 template <class R>
 class NearRows {
    public:
     // Rows that are neither below nor above by `side` are not watched.
     NearRows(const R& rows, const PathRows& given, const std::vector<Side>& side)
-        : rows_(rows), given_(given), side_(side), margin_(static_cast<std::size_t>(rows.n_rows)), in_near_(margin_.size()), in_middle_(margin_.size()) {}
+        : rows_(rows), given_(given), side_(side), margin_(static_cast<std::size_t>(rows.n_rows)), in_near_(margin_.size(), -1), in_middle_(margin_.size()) {}
 
-    const std::vector<Index>& near() const { return near_; }
-    double& margin(Index i) { return margin_[i]; }
+    std::vector<NearRow>& near() { return near_; }
     double left() const { return near_end_ - way_; }  // the way that may be gone before `look` is due
     void go(double length) { way_ += length; }
 
@@ -39,7 +44,8 @@ class NearRows {
     STEELYARD_CLONES void look_at_all(const std::vector<double>& w) {
         adapt(long_, static_cast<double>(rows_.n_rows), middle_work_);
         middle_work_ = 0;
-        clear(middle_, in_middle_);
+        for (Index i : middle_) in_middle_[i] = 0;
+        middle_.clear();
         for (Index i = 0; i < rows_.n_rows; ++i) {
             margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
             if (long_ < 0 && watched(i)) reach_.push_back(reach(i));
@@ -48,7 +54,7 @@ class NearRows {
         middle_loose_ = 0;
         for (Index i = 0; i < rows_.n_rows; ++i)
             if (watched(i) && reach(i) <= long_) {
-                push(middle_, in_middle_, i);
+                push_middle(i);
                 middle_loose_ += reach(i) > tight * long_;
             }
         way_ = 0;
@@ -67,10 +73,20 @@ class NearRows {
     }
 
     // A row that leaves the margin is near by definition.
-    void put(Index i, double margin) {
-        margin_[i] = margin;
-        if (!in_middle_[i]) push(middle_, in_middle_, i);
-        if (!in_near_[i]) push(near_, in_near_, i);
+    void put(Index i) {
+        margin_[i] = given_.target[i];
+        if (!in_middle_[i]) push_middle(i);
+        if (in_near_[i] < 0) push_near(i);
+        else near_[in_near_[i]] = look_at(i);
+    }
+
+    // A near row that has reached the margin, or cannot for now; its position. And back, if it is still near.
+    Index silence(Index i) {
+        near_[in_near_[i]].toward = 0;
+        return in_near_[i];
+    }
+    void wake(Index i) {
+        if (in_near_[i] >= 0) near_[in_near_[i]].toward = toward(i);
     }
 
     void looked() { near_work_ += near_loose_; }
@@ -84,21 +100,29 @@ class NearRows {
     bool watched(Index i) const { return side_[i] == Side::below || side_[i] == Side::above; }
     double reach(Index i) const { return std::fabs(given_.target[i] - margin_[i]) / given_.norm[i]; }
 
-    static void clear(std::vector<Index>& list, std::vector<char>& in) {
-        for (Index i : list) in[i] = 0;
-        list.clear();
+    double toward(Index i) const { return !watched(i) ? 0 : side_[i] == Side::below ? given_.sign[i] : -given_.sign[i]; }
+
+    NearRow look_at(Index i) const {
+        const double gap = given_.target[i] - margin_[i];
+        return {i, toward(i), side_[i] == Side::below ? gap : -gap, given_.norm[i]};
     }
-    static void push(std::vector<Index>& list, std::vector<char>& in, Index i) {
-        list.push_back(i);
-        in[i] = 1;
+
+    void push_middle(Index i) {
+        middle_.push_back(i);
+        in_middle_[i] = 1;
+    }
+    void push_near(Index i) {
+        in_near_[i] = static_cast<Index>(near_.size());
+        near_.push_back(look_at(i));
     }
 
     void make_near() {
-        clear(near_, in_near_);
+        for (const NearRow& n : near_) in_near_[n.row] = -1;
+        near_.clear();
         near_loose_ = 0;
         for (Index i : middle_)
             if (watched(i) && reach(i) <= short_) {
-                push(near_, in_near_, i);
+                push_near(i);
                 near_loose_ += reach(i) > tight * short_;
             }
         near_end_ = std::min(way_ + short_, middle_end_);
@@ -129,8 +153,10 @@ class NearRows {
     PathRows given_;
     const std::vector<Side>& side_;
     std::vector<double> margin_, reach_;
-    std::vector<char> in_near_, in_middle_;
-    std::vector<Index> near_, middle_;
+    std::vector<Index> in_near_;  // the position there, or -1
+    std::vector<char> in_middle_;
+    std::vector<NearRow> near_;
+    std::vector<Index> middle_;
     double long_ = -1, short_ = -1, way_ = 0, middle_end_ = 0, near_end_ = 0;
     double near_work_ = 0, middle_work_ = 0, near_loose_ = 0, middle_loose_ = 0;
 };

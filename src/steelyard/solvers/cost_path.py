@@ -10,19 +10,20 @@ level: append a column of ones. The same path over another pair of bounds is qua
     min over w   1/2 |w|^2 + C sum_i max(tau r_i, (tau - 1) r_i),   r_i = y_i - x_i.w
 
 What is kept are events and checkpoints, O(K + sqrt(K) d) numbers for K kinks; any tau is replayed from the rows and the
-nearest checkpoint. Margin targets carry a perturbation of 1e-9, so that equal rows are never on the margin together.
+nearest checkpoint. Equal rows are merged into one of their summed weight, and margin targets carry a perturbation of
+1e-9, so that rows that depend on each other are never on the margin together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._core import PathLog, audit_path, recover_path, trace_path, walk_path
+from .._core import PathLog, audit_path, equal_rows, recover_path, trace_path, walk_path
 from .cost_sensitive import _labels, _Rows, _rows, _weights
 
 Array = NDArray[np.float64]
@@ -131,8 +132,7 @@ def trace(
     >>> len(path.kinks), np.round(path.models(0.5), 3).tolist()
     (7, [[0.75, -0.25]])
     """
-    rows = float64_rows(X)
-    sign, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
+    rows, sign, weight = _merged(X, y, sample_weight, _labels)
     _check(C, tau_range)
     box = np.zeros((rows.n_rows, 4))
     full = 2.0 * C * weight
@@ -152,10 +152,7 @@ def trace_quantiles(
     seed: int = 0,
 ) -> ExactPath:
     """The exact path of linear quantile regression over the quantile tau (the paper's section 5)."""
-    rows = float64_rows(X)
-    value, weight = np.ascontiguousarray(y, dtype=np.float64), _weights(sample_weight, rows.n_rows)
-    if value.shape != (rows.n_rows,) or not np.isfinite(value).all():
-        raise ValueError(f"y must be {rows.n_rows} finite numbers; got shape {value.shape}")
+    rows, value, weight = _merged(X, y, sample_weight, _values)
     _check(C, tau_range)
     full = C * weight
     box = np.ascontiguousarray(np.column_stack([-full, full, np.zeros_like(full), full]))
@@ -167,6 +164,35 @@ def float64_rows(X: Any) -> _Rows:
     """The rows as the core's exact path takes them."""
     rows = _rows(X)
     return _Rows(rows.values.astype(np.float64, copy=False), rows.columns, rows.starts, rows.n_rows, rows.n_cols)
+
+
+def _merged(
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, labels: Callable[[ArrayLike, int], Array]
+) -> tuple[_Rows, Array, Array]:
+    """Rows, labels and weights, with equal rows as one of their summed weight: the same problem, and fewer ties."""
+    rows = float64_rows(X)
+    label, weight = labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
+    first = np.asarray(equal_rows(rows.values, rows.columns, rows.starts, rows.n_cols, label), dtype=np.int64)
+    kept = np.flatnonzero(first == np.arange(rows.n_rows))
+    if len(kept) == rows.n_rows:
+        return rows, label, weight
+    return _take(rows, kept), label[kept], np.bincount(first, weight, rows.n_rows)[kept]
+
+
+def _take(rows: _Rows, kept: NDArray[np.int64]) -> _Rows:
+    if rows.columns is None or rows.starts is None:
+        return _Rows(rows.values[kept], None, None, len(kept), rows.n_cols)
+    size = np.diff(rows.starts)[kept]
+    starts = np.r_[0, np.cumsum(size)].astype(np.int32)
+    entry = np.repeat(rows.starts[kept] - starts[:-1], size) + np.arange(starts[-1])
+    return _Rows(rows.values[entry], rows.columns[entry], starts, len(kept), rows.n_cols)
+
+
+def _values(y: ArrayLike, n_rows: int) -> Array:
+    value = np.ascontiguousarray(y, dtype=np.float64)
+    if value.shape != (n_rows,) or not np.isfinite(value).all():
+        raise ValueError(f"y must be {n_rows} finite numbers; got shape {value.shape}")
+    return value
 
 
 def _trace(

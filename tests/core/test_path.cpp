@@ -1,0 +1,184 @@
+// The cost path and its parts, built plain and under the sanitizers.
+
+#include "equal_rows.hpp"
+#include "path_audit.hpp"
+#include "path_trace.hpp"
+
+#include "check.hpp"
+
+using namespace steelyard;
+
+struct Data {
+    std::vector<double> X, sign, target, original;
+    std::vector<CostBox> box;
+    Index n, d;
+    DenseRows<double> rows() const { return {X.data(), n, d}; }
+    PathData given() const { return {sign.data(), target.data(), box.data()}; }
+};
+
+enum class Ties { none, integers, copies };
+
+// n rows with a constant column, two classes, C = 1; the targets perturbed as the caller of the core does it.
+static Data make(Index n, Index d, Ties ties, std::uint64_t seed) {
+    Data data{{}, {}, {}, std::vector<double>(static_cast<std::size_t>(n), 1.0), {}, n, d};
+    Shuffler random{seed};
+    const auto uniform = [&] { return static_cast<double>(random.below(1 << 20)) / (1 << 20); };
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j + 1 < d; ++j)
+            data.X.push_back(ties == Ties::copies && i >= n / 2 ? data.X[(i - n / 2) * d + j]
+                             : ties == Ties::integers           ? static_cast<double>(random.below(3)) - 1
+                                                                : 2 * uniform() - 1);
+        data.X.push_back(1.0);
+        data.sign.push_back(i < 2 ? (i ? 1.0 : -1.0) : random.below(2) ? 1.0 : -1.0);
+        data.target.push_back(1 + 1e-9 * uniform());
+        data.box.push_back(data.sign[i] > 0 ? CostBox{0, 0, 2, -2} : CostBox{0, 0, 0, 2});
+    }
+    return data;
+}
+
+static PathLog trace(const Data& data, double start = 0, double end = 1) {
+    const auto rows = data.rows();
+    return PathTrace<DenseRows<double>>(rows, {data.given(), start, end}).trace({});
+}
+
+static double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+    double worst = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) worst = std::max(worst, std::fabs(a[j] - b[j]));
+    return worst;
+}
+
+// The same a and w from a factor that was updated and downdated many times as from one made at once.
+static void test_margin_set() {
+    const Data data = make(60, 12, Ties::none, 1);
+    const auto rows = data.rows();
+    MarginSet<DenseRows<double>> set(rows, data.sign.data()), fresh(rows, data.sign.data());
+    Shuffler random{2};
+    std::vector<double> base(12, 0.5), a, w, a_fresh, w_fresh;
+    std::vector<char> in(60, 0);
+    double worst = 0;
+    for (int step = 0; step < 2000; ++step) {
+        const Index i = random.below(60);
+        if (set.size() == 11 || (set.size() > 0 && random.below(3) == 0)) {
+            const Index k = random.below(set.size());
+            in[set.members()[k]] = 0;
+            set.remove(k);
+        } else if (!in[i] && set.add(i)) {
+            in[i] = 1;
+        }
+        const bool refactored = set.solve(base, data.target.data(), a, w);
+        expect(!refactored, "the factor does not degrade on random rows");
+        fresh.assign(set.members());
+        fresh.solve(base, data.target.data(), a_fresh, w_fresh);
+        worst = std::max(worst, std::max(largest_difference(a, a_fresh), largest_difference(w, w_fresh)));
+    }
+    expect(worst < 1e-8, "updates and downdates equal a fresh factor");
+    for (Index k = 0; k < set.size(); ++k)
+        expect(std::fabs(data.sign[set.members()[k]] * rows.row(set.members()[k]).dot(w.data()) - data.target[set.members()[k]]) < 1e-12,
+               "members are on their target");
+}
+
+static void test_dependent_rows_are_refused() {
+    const double X[] = {1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1e-6, 2, 2, 1e-9};
+    const double sign[] = {1, 1, -1, 1, 1};
+    const DenseRows<double> rows{X, 5, 3};
+    MarginSet<DenseRows<double>> set(rows, sign);
+    expect(set.add(0) && set.add(1), "two independent rows");
+    expect(!set.add(2), "their sum, with the other sign, is in the span");
+    expect(!set.add(4), "so is what leaves it by 1e-9 only");
+    expect(set.add(3), "a row that leaves the span by 1e-6 is not");
+    expect(set.size() == 3, "three members");
+}
+
+static void test_equal_rows() {
+    const double X[] = {1, 0, 0, 2, 1, -0.0, 1, 0, 0, 2}, label[] = {1, 1, 1, -1, 1};
+    const DenseRows<double> dense{X, 5, 2};
+    const std::vector<Index> expected{0, 1, 0, 3, 1};
+    expect(EqualRows<DenseRows<double>>(dense, label).first() == expected, "dense; the label counts, and -0 is 0");
+    const double values[] = {1, 2, 1, 1, 2};
+    const std::int32_t columns[] = {0, 1, 0, 0, 1}, starts[] = {0, 1, 2, 3, 4, 5};
+    const SparseRows<double, std::int32_t> sparse{values, columns, starts, 5, 2};
+    expect(EqualRows<SparseRows<double, std::int32_t>>(sparse, label).first() == expected, "sparse");
+}
+
+static void test_optimal_at_every_kink(Ties ties, const char* what) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        const Data data = make(80, 4, ties, seed);
+        const auto rows = data.rows();
+        const PathLog log = trace(data);
+        PathAudit<DenseRows<double>> audit(rows, {data.given(), data.original.data(), 1.0}, log);
+        expect(log.size() > 20 && !log.interrupted, what);
+        expect(std::is_sorted(log.tau.begin(), log.tau.end()), "kinks are sorted");
+        expect(audit.worst(1) < 1e-8, what);
+    }
+}
+
+// The audit is not blind: a log with one event at an earlier tau is found out.
+static void test_audit_finds_a_wrong_path() {
+    const Data data = make(80, 4, Ties::none, 7);
+    const auto rows = data.rows();
+    PathLog log = trace(data);
+    Index widest = 0;
+    for (Index k = 0; k + 1 < log.size(); ++k)
+        if (log.tau[k + 1] - log.tau[k] > log.tau[widest + 1] - log.tau[widest]) widest = k;
+    log.tau[widest + 1] = (log.tau[widest] + log.tau[widest + 1]) / 2;
+    expect(PathAudit<DenseRows<double>>(rows, {data.given(), data.original.data(), 1.0}, log).worst(1) > 1e-8, "a wrong kink is seen");
+}
+
+// Every knot from the nearest checkpoint equals the knot of the walk; between knots the path is linear.
+static void test_replay_equals_trace() {
+    const Data data = make(400, 5, Ties::copies, 3);
+    const auto rows = data.rows();
+    const PathLog log = trace(data);
+    expect(log.checkpoints.size() > 4, "several checkpoints");
+    expect(static_cast<Index>(log.checkpoints.size()) <= 2 * log.stride + 1, "and not too many");
+    PathReplay<DenseRows<double>> one(rows, data.given(), log), all(rows, data.given(), log);
+    std::vector<double> single(5), before;
+    double worst = 0, tau_before = 0, bend = 0;
+    all.visit(0, log.size() + 2, [&](Index, const PathPoint& at) {
+        one.recover(at.tau, single.data());
+        worst = std::max(worst, largest_difference(single, at.w));
+        if (!before.empty() && at.tau > tau_before) {
+            std::vector<double> half(5), middle(5);
+            for (std::size_t j = 0; j < 5; ++j) half[j] = (before[j] + at.w[j]) / 2;
+            one.recover((tau_before + at.tau) / 2, middle.data());
+            bend = std::max(bend, largest_difference(half, middle));
+        }
+        before = at.w;
+        tau_before = at.tau;
+    });
+    expect(worst < 1e-8, "recover equals the walk at every knot");
+    expect(bend < 1e-8, "and is linear between them");
+}
+
+// Every row of the positive class is tied at tau = 0: a start with hundreds of steps of no length, which must end.
+static void test_ties_at_the_start() {
+    Data data = make(300, 3, Ties::integers, 4);
+    for (CostBox& b : data.box) b.high *= 100, b.high_rate *= 100;
+    const auto rows = data.rows();
+    const PathLog log = trace(data);
+    expect(log.end == 1 && PathAudit<DenseRows<double>>(rows, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8, "ties at the start");
+}
+
+static void test_stopping_keeps_what_was_traced() {
+    const Data data = make(600, 6, Ties::none, 5);
+    const auto rows = data.rows();
+    int asked = 0;
+    const PathLog log = PathTrace<DenseRows<double>>(rows, {data.given(), 0, 1}).trace([&] { return ++asked > 3; });
+    expect(log.interrupted && log.end > 0 && log.end < 1 && log.size() > 0, "interrupted on the way");
+    PathAudit<DenseRows<double>> audit(rows, {data.given(), data.original.data(), 1.0}, log);
+    expect(audit.worst(1) < 1e-8, "what was traced is optimal");
+}
+
+int main() {
+    test_margin_set();
+    test_dependent_rows_are_refused();
+    test_equal_rows();
+    test_optimal_at_every_kink(Ties::none, "random rows");
+    test_optimal_at_every_kink(Ties::integers, "integers");
+    test_optimal_at_every_kink(Ties::copies, "copies, some with the other label");
+    test_audit_finds_a_wrong_path();
+    test_replay_equals_trace();
+    test_ties_at_the_start();
+    test_stopping_keeps_what_was_traced();
+    return verdict();
+}
