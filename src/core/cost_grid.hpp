@@ -54,7 +54,9 @@ class Chain {
                 // From nothing the hinge has no curvature to speak of, and sweeps are the faster way to a first idea.
                 if (!start && L::kind == LossKind::hinge) return sweeps_first(risk, start, 25);
                 return carry_on(newton(risk, start, all), risk);
-            case SolverKind::coordinate_first: return sweeps_first(risk, start, 60);
+            // A Newton step costs about as much as one sweep for each column.
+            case SolverKind::coordinate_first:
+                return sweeps_first(risk, start, std::max(60.0, static_cast<double>(rows_.n_cols)));
             default: return descend(risk, start, all);
         }
     }

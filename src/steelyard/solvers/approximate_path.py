@@ -89,6 +89,6 @@ def trace(
         raise ValueError(f"tol is a relative duality gap, between 0 and 1; got {tol!r}")
     tau, w, gap, passes, interrupted = trace_approximately(
         rows.values, rows.columns, rows.starts, rows.n_cols, sign, weight, float(C), start, end, float(tol),
-        choose_solver("hinge", rows.n_cols), seed % 2**63,
+        choose_solver("hinge", rows.n_rows, rows.n_cols), seed % 2**63,
     )  # fmt: skip
     return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, interrupted)

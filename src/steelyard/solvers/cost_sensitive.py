@@ -30,6 +30,9 @@ LOSSES = ("hinge", "squared_hinge", "logistic")
 SOLVERS = ("auto", "coordinate", "newton", "bundle")
 SPARSE_BELOW = 0.15  # share of non-zeros under which a dense matrix is faster as CSR
 NEWTON_FIRST = {"hinge": 32, "squared_hinge": 300, "logistic": 300}  # up to so many columns Newton is faster
+ROWS_A_COLUMN = (
+    8  # with fewer rows than this many times the columns (above 64 of them) sweeps are cheaper than Hessians
+)
 NEWTON_AT_ALL = 300  # and up to so many it helps where coordinate descent is slow: both from benchmarks/batch.py
 
 
@@ -113,7 +116,7 @@ def solve_grid(
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
     _check(tol, loss, solver, n_jobs)
     how = bundle or BundleOptions()
-    chosen = choose_solver(loss, rows.n_cols) if solver == "auto" else solver
+    chosen = choose_solver(loss, rows.n_rows, rows.n_cols) if solver == "auto" else solver
     found = solve_cost_grid(
         rows.values, rows.columns, rows.starts, rows.n_cols, signs, weight, pairs, ascending, loss, chosen, float(tol),
         float(max_passes), int(seed), int(n_jobs), float(how.mu), bool(how.line_search), bool(how.share_cuts),
@@ -128,13 +131,14 @@ def solve_grid(
     return results
 
 
-def choose_solver(loss: str, n_cols: int) -> str:
+def choose_solver(loss: str, n_rows: int, n_cols: int) -> str:
     """The solver that was fastest in `benchmarks/batch.py` for data of this shape.
 
-    >>> choose_solver("logistic", 16), choose_solver("hinge", 54), choose_solver("hinge", 5_000)
-    ('newton_first', 'coordinate_first', 'coordinate')
+    >>> shapes = [("logistic", 9_000, 16), ("logistic", 900, 256), ("hinge", 9_000, 54), ("hinge", 9_000, 5_000)]
+    >>> [choose_solver(*shape) for shape in shapes]
+    ['newton_first', 'coordinate_first', 'coordinate_first', 'coordinate']
     """
-    if n_cols <= NEWTON_FIRST[loss]:
+    if n_cols <= NEWTON_FIRST[loss] and (n_cols <= 64 or n_rows >= ROWS_A_COLUMN * n_cols):
         return "newton_first"
     return "coordinate_first" if n_cols <= NEWTON_AT_ALL else "coordinate"
 
