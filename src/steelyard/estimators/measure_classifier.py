@@ -52,16 +52,16 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
 
     Cost-sensitive models are explored over cost ratios, C and loss, refined near the optimum, and chosen on
     out-of-fold scores with the threshold taken exactly. A plain logistic regression or linear SVM with the best
-    threshold is among the candidates, and is left only for a gain beyond its standard error. Scale the features first
-    (`StandardScaler`).
+    threshold is among the candidates, and is left only for a gain well beyond its standard error; the threshold is
+    the mean of the best ones over resamples of these scores. Scale the features first (`StandardScaler`).
 
     Parameters
     ----------
     measure : Measure, default=FBeta(1)
         What to maximise: a measure of `steelyard.measures` or an expression of them.
     subject_to : Constraint or list of them, default=None
-        Linear in the rates, such as ``fpr <= 0.01`` or ``Precision() >= 0.9``. Met on the out-of-fold scores; a
-        promise on unseen data is `ThresholdClassifier` with ``delta``.
+        Linear in the rates, such as ``fpr <= 0.01`` or ``Precision() >= 0.9``. Met on the out-of-fold scores, with a
+        margin where few rows decide; a promise on unseen data is `ThresholdClassifier` with ``delta``.
     C : "auto", float or list of floats, default="auto"
         Weight of the losses against ``|w|^2 / 2``; larger is less regularised. "auto" tries 0.001 to 10 and in between.
     loss : {"auto", "hinge", "squared_hinge", "logistic"}, default="auto"
@@ -80,7 +80,8 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads for the grids; the result is the same for any number. -1 is all cores.
     random_state : int or RandomState, default=None
-        Draws the held-out share, and the order of coordinate descent.
+        Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent. None
+        draws anew in every fit, as everywhere in scikit-learn: give a number for the same model every time.
     verbose : int, default=0
         1 prints what was chosen.
 
@@ -92,7 +93,7 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
     gap_ : float
         Certified relative duality gap of the final fit.
     best_score_ : float
-        The measure on the out-of-fold scores.
+        The measure on the out-of-fold scores, at the chosen threshold.
     frontier_ : Frontier
         Every operating point of the chosen model on the out-of-fold scores.
     n_iter_ : int
@@ -213,7 +214,7 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
         self.levels_ = np.array(found.levels)
         model = found.payload.model
         exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C])
-        return exploration.best()
+        return exploration.choose()
 
     def _refit(self, exploration: Exploration, chosen: Candidate, train: np.ndarray, constant: float) -> None:
         sample, model = exploration.sample, chosen.model

@@ -2,12 +2,15 @@
 
 A linear model is named by its loss, its pair of costs and its C. For each one asked for, `Exploration.add` fits it on
 the training part of every split (whole grids at a time, `cost_sensitive.solve_grid`), scores the rows left out, pools
-the scores and finds the best threshold exactly (`frontier`). `choose` then picks the model:
+the scores and finds the best threshold exactly (`frontier`). With a hundred candidates the largest of these values
+is partly luck, so `choose` judges the best few by what their thresholds are worth on rows that did not set them
+(`resampling`):
 
-- the largest value of the measure that meets the constraints, on rows that no model was fitted on;
-- but an *anchor* (a plain model that one would have used anyway) is only left for a gain beyond its standard error,
-  by the jackknife over folds of the paired difference: with a hundred candidates the largest value is partly luck;
+- the largest value there;
+- but an *anchor* (a plain model that one would have used anyway) is only left for a gain beyond its standard error;
 - for a measure that is not monotone, among values within one row's worth the most skilful point, ``tpr + tnr``.
+
+The threshold of the model chosen is then settled: the operating point nearest to the mean over the draws.
 
 Costs come from a grid first, then from near the best: the linearisation of the measure there (Frank-Wolfe; for F-beta
 at level t these are 003's costs ``1 + b^2 - t`` and ``t``), and the costs and Cs halfway to the neighbours.
@@ -23,16 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import Measure
-from ..measures.constraints import Constraint
 from . import cost_sensitive, frontier
 from .frontier import Choice, Frontier, InfeasibleError
+from .resampling import Draws, Goal, Verdict, settled
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
-KEPT = 4  # candidates whose scores are kept, besides the anchors: n numbers each
+JUDGED = 10  # candidates whose scores are kept, n numbers each, and judged at the end; besides the anchors
 STEEPEST = 20.0  # linearised cost ratios stay within this factor of plain and balanced costs
-BLOCKS = 5  # for the jackknife when there are fewer than three folds
+STRICTNESS = 1.5  # standard errors of gain for which an anchor is left
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,6 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Goal:
-    measure: Measure
-    constraints: Sequence[Constraint] = ()
-
-
-@dataclass(frozen=True)
 class Effort:
     """How exactly, by which solver, on how many threads."""
 
@@ -106,8 +103,6 @@ class Exploration:
         rows = np.concatenate(tests)
         self._positive = self.sample.y[rows] > 0
         self._weight = None if self.sample.weight is None else self.sample.weight[rows]
-        folds = np.concatenate([np.full(len(test), k) for k, test in enumerate(tests)])
-        self._block = folds if len(tests) >= 3 else np.arange(len(rows)) % BLOCKS
         self._infeasible: InfeasibleError | None = None
 
     # -- asking for models --------------------------------------------------------------------------------------
@@ -148,15 +143,12 @@ class Exploration:
 
     def _forget(self) -> None:
         best = sorted(self._scores, key=lambda model: self.candidates[model].point.value, reverse=True)
-        for model in best[KEPT:]:
+        for model in best[JUDGED:]:
             if model not in self.anchors:
                 del self._scores[model]
 
-    def frontier(self, scores: Array, keep: NDArray[np.bool_] | None = None) -> Frontier:
-        if keep is None:
-            return frontier.scan(scores, self._positive, self._weight)
-        weight = None if self._weight is None else self._weight[keep]
-        return frontier.scan(scores[keep], self._positive[keep], weight)
+    def frontier(self, scores: Array) -> Frontier:
+        return frontier.scan(scores, self._positive, self._weight)
 
     # -- near the best ------------------------------------------------------------------------------------------
     def refine(self, step: float, C_step: float, largest_C: float) -> None:
@@ -177,15 +169,29 @@ class Exploration:
         return max(self.candidates.values(), key=lambda one: (one.point.value, one.skill))
 
     def choose(self) -> Candidate:
-        best = self.best()
-        known = [self.candidates[model] for model in self.anchors if model in self.candidates]
-        anchor = max(known, key=lambda one: (one.point.value, one.skill), default=None)
-        if anchor is not None and anchor is not best and not self._beyond_luck(best, anchor):
-            best = anchor
-        if self.goal.measure.is_monotone:
-            return best
-        near = best.point.value - 1.0 / len(self._positive)
-        return max((one for one in self.candidates.values() if one.point.value >= near), key=lambda one: one.skill)
+        """The model to take, with its settled operating point."""
+        self.best()  # or the reason why there is none
+        plain = sorted((model for model in self.anchors if model in self.candidates), key=repr)
+        draws = Draws(self._positive, self._weight, self.effort.seed)
+        verdicts = {model: self._verdict(draws, model) for model in (*self.short_list(JUDGED), *plain)}
+
+        def worth(model: Model) -> tuple[float, float]:
+            return verdicts[model].value, self.candidates[model].skill
+
+        chosen = max(verdicts, key=worth)
+        anchor = max(plain, key=worth, default=chosen)
+        gain, error = worth(chosen)[0] - worth(anchor)[0], verdicts[chosen].error(verdicts[anchor])
+        if not gain > STRICTNESS * error:
+            chosen = anchor
+        if not self.goal.measure.is_monotone:
+            near = worth(chosen)[0] - 1.0 / len(self._positive)
+            chosen = max((m for m in verdicts if worth(m)[0] >= near), key=lambda m: self.candidates[m].skill)
+        found = self.frontier(self.scores(chosen))
+        return Candidate(chosen, settled(verdicts[chosen], found, self.candidates[chosen].point, self.goal))
+
+    def _verdict(self, draws: Draws, model: Model) -> Verdict:
+        scores = self.scores(model)
+        return draws.judge(scores, self.frontier(scores), self.goal)
 
     def short_list(self, count: int) -> list[Model]:
         """The models of largest value."""
@@ -197,28 +203,6 @@ class Exploration:
         if model not in self._scores:
             self._scores[model] = self._pooled_scores(model.loss, [(model.c_pos, model.c_neg)], [model.C])[:, 0]
         return self._scores[model]
-
-    def _beyond_luck(self, best: Candidate, anchor: Candidate) -> bool:
-        gains = []
-        for block in np.unique(self._block):
-            keep = self._block != block
-            try:
-                values = [
-                    frontier.best_point(
-                        self.frontier(self.scores(one.model), keep), self.goal.measure, self.goal.constraints
-                    ).value
-                    for one in (best, anchor)
-                ]
-            except ValueError:  # infeasible or one class only without this block: no statement
-                continue
-            gains.append(values[0] - values[1])
-        if len(gains) < 2:
-            return best.point.value > anchor.point.value
-        k = len(gains)
-        error = np.sqrt((k - 1) / k * np.sum((np.asarray(gains) - np.mean(gains)) ** 2))
-        # Under a cap the luck of the choice is also luck in the cap, and turns into excess on new data: be stricter.
-        strictness = 2.0 if self.goal.constraints else 1.0
-        return bool(best.point.value - anchor.point.value > strictness * error)
 
 
 def thinned(exploration: Exploration, most: int, fewest: int) -> tuple[Exploration, float]:

@@ -1,0 +1,140 @@
+"""The bootstrap of thresholds: equal to one draw after the other, honest, steadier, and careful where few rows decide."""
+
+import numpy as np
+import pytest
+
+import steelyard.measures as m
+from reference.resampling import judge
+from steelyard.solvers import resampling
+from steelyard.solvers.frontier import best_point, scan
+from steelyard.solvers.resampling import MARGINS, Draws, Goal, settled
+
+
+def sample(n, seed=0, gap=1.2, prevalence=0.3):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < prevalence
+    return rng.normal(size=n) + gap * positive, positive
+
+
+def draws_of(made, n):
+    """How often each row is in each draw, as the class keeps it."""
+    counts = np.zeros((resampling.DRAWS, n))
+    for rows, _, table in made._sides:
+        counts[:, rows] = table[:, : resampling.DRAWS].T
+    return counts
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("measure", "cap"), [(m.FBeta(1), None), (m.QMeasure(), None), (m.Recall(), 0.2)], ids=repr)
+def test_equals_one_draw_after_the_other(measure, cap, weighted):
+    scores, positive = sample(60)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
+    goal = Goal(measure, [] if cap is None else [m.fpr <= cap])
+    made = Draws(positive, weight, seed=3)
+    found = made.judge(scores, scan(scores, positive, weight), goal)
+    mass = np.ones(60) if weight is None else weight
+    expected = judge(scores, positive, mass, draws_of(made, 60), measure, cap, found.margin)
+    np.testing.assert_allclose(found.inside, expected[:, 0], atol=1e-6)  # counts are single precision
+    np.testing.assert_allclose(found.outside, expected[:, 1], atol=1e-6)
+    inner = expected[:, 2] > scores.min()  # the lowest threshold lies anywhere below the scores
+    np.testing.assert_allclose(found.thresholds[inner], expected[inner, 2])
+
+
+def test_rows_of_weight_zero_are_not_drawn():
+    scores, positive = sample(200)
+    weight = np.where(np.arange(200) % 2, 1.0, 0.0)
+    part = weight > 0
+    goal = Goal(m.FBeta(1))
+    with_them = Draws(positive, weight, 0).judge(scores, scan(scores, positive, weight), goal)
+    without = Draws(positive[part], None, 0).judge(scores[part], scan(scores[part], positive[part]), goal)
+    np.testing.assert_allclose(with_them.inside, without.inside, atol=1e-9)
+    # Zero rows still offer thresholds, which moves the middle of a few ties.
+    assert np.mean(np.abs(with_them.outside - without.outside) > 1e-9) < 0.1
+
+
+def test_what_is_left_out_is_not_flattered():
+    # Scores that say nothing: the best threshold on the rows looks better than a coin, and outside it is none.
+    inside, outside = [], []
+    for seed in range(20):
+        scores, positive = sample(100, seed, gap=0.0)
+        verdict = Draws(positive, None, seed).judge(scores, scan(scores, positive), Goal(m.BalancedAccuracy()))
+        inside.append(verdict.inside.mean())
+        outside.append(verdict.value)
+    assert np.mean(inside) > 0.57
+    assert abs(np.mean(outside) - 0.5) < 0.02
+
+
+def excess_and_misses(n, cap, seeds, exact):
+    rates = []
+    fresh, labels = sample(200_000, 10**6)
+    for seed in range(seeds):
+        scores, positive = sample(n, seed)
+        found, goal = scan(scores, positive), Goal(m.Recall(), [m.fpr <= cap])
+        point = best_point(found, goal.measure, goal.constraints)
+        if not exact:
+            point = settled(Draws(positive, None, seed).judge(scores, found, goal), found, point, goal)
+            assert 1.0 - point.tnr <= cap + 1e-9  # met on the sample in any case
+        called = fresh > point.threshold
+        rates.append((called[~labels].mean(), 1.0 - called[labels].mean()))
+    false_alarms, misses = np.array(rates).T
+    return np.maximum(0.0, false_alarms - cap).mean() / cap, misses.mean()
+
+
+def test_a_cap_on_few_rows_is_kept_with_a_margin():
+    careful, exact = excess_and_misses(150, 0.05, 60, exact=False), excess_and_misses(150, 0.05, 60, exact=True)
+    assert careful[0] < 0.6 * exact[0]  # less excess
+    assert sum(careful) < sum(exact)  # and the Neyman-Pearson score gains by it, misses included
+
+
+def test_the_margin_goes_with_the_rows():
+    margins = []
+    for n in (150, 20_000):
+        scores, positive = sample(n, 1)
+        goal = Goal(m.Recall(), [m.fpr <= 0.05])
+        margins.append(Draws(positive, None, 0).judge(scores, scan(scores, positive), goal).margin)
+    assert margins[0] >= MARGINS[2]
+    assert margins[1] <= MARGINS[1]
+
+
+def test_the_mean_threshold_is_steadier_than_the_best_one():
+    spread = {"best": [], "settled": []}
+    for seed in range(40):
+        scores, positive = sample(200, seed, prevalence=0.1)
+        found, goal = scan(scores, positive), Goal(m.FBeta(1))
+        best = best_point(found, goal.measure)
+        spread["best"].append(best.threshold)
+        verdict = Draws(positive, None, seed).judge(scores, found, goal)
+        spread["settled"].append(settled(verdict, found, best, goal).threshold)
+    assert np.std(spread["settled"]) < 0.9 * np.std(spread["best"])
+
+
+def test_two_optima_are_not_averaged():
+    # Half of the positives above all negatives, half below: the value is large at either end and small in between.
+    scores = np.r_[np.linspace(-3, -2, 50), np.linspace(-1, 1, 100), np.linspace(2, 3, 50)]
+    positive = np.r_[np.ones(50), np.zeros(100), np.ones(50)].astype(bool)
+    ends = (m.tpr - m.tnr) * (m.tpr - m.tnr)
+    found, goal = scan(scores, positive), Goal(ends)
+    best = best_point(found, ends)
+    chosen = settled(Draws(positive, None, 0).judge(scores, found, goal), found, best, goal)
+    assert chosen.value > 0.9 * best.value
+
+
+def test_many_rows_are_looked_at_in_bins(monkeypatch):
+    scores, positive = sample(20_000)
+    found, goal = scan(scores, positive), Goal(m.FBeta(1))
+    coarse = Draws(positive, None, 0).judge(scores, found, goal)
+    monkeypatch.setattr(resampling, "BINS", 10**6)
+    fine = Draws(positive, None, 0).judge(scores, found, goal)
+    np.testing.assert_allclose(coarse.inside, fine.inside, atol=1e-3)
+    assert coarse.value == pytest.approx(fine.value, abs=1e-3)
+    assert not np.array_equal(coarse.thresholds, fine.thresholds)
+
+
+def test_two_positives_are_enough_to_go_on():
+    # In half of the draws both positives are drawn, and nothing is left to judge by.
+    scores = np.r_[np.linspace(0, 1, 50), 0.9, 1.1]
+    positive = np.arange(52) >= 50
+    found, goal = scan(scores, positive), Goal(m.BAKLD(), [m.fpr <= 0.1])
+    verdict = Draws(positive, None, 0).judge(scores, found, goal)
+    assert np.isnan(verdict.outside).any()
+    assert np.isfinite(verdict.value)
