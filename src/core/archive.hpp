@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-constexpr std::uint32_t archive_version = 1;
+constexpr std::uint32_t archive_version = 2;
 
 class Writer {
 public:
@@ -26,8 +26,8 @@ public:
         static_assert(std::is_trivially_copyable_v<T>);
         bytes.append(reinterpret_cast<const char*>(&x), sizeof x);
     }
-    template <class T>
-    void operator()(const std::vector<T>& xs) {
+    template <class T, class A>
+    void operator()(const std::vector<T, A>& xs) {
         (*this)(static_cast<std::uint64_t>(xs.size()));
         bytes.append(reinterpret_cast<const char*>(xs.data()), xs.size() * sizeof(T));
     }
@@ -42,8 +42,8 @@ public:
         static_assert(std::is_trivially_copyable_v<T>);
         std::memcpy(&x, take(sizeof x), sizeof x);
     }
-    template <class T>
-    void operator()(std::vector<T>& xs) {
+    template <class T, class A>
+    void operator()(std::vector<T, A>& xs) {
         std::uint64_t size = 0;
         (*this)(size);
         if (size > static_cast<std::uint64_t>(end_ - next_) / sizeof(T))
@@ -70,7 +70,7 @@ private:
 template <class Archive, class L>
 void fields(Archive& io, L& learner) {
     auto& s = learner.now;
-    io(s.weights.v), io(s.weights.u), io(s.weights.rho), io(s.weights.at);
+    io(s.weights.numbers), io(s.weights.at);
     io(s.duals.tally), io(s.duals.multiplier), io(s.duals.pull), io(s.duals.gradient), io(s.duals.looked_at),
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
@@ -111,7 +111,7 @@ inline void load(Learner& learner, const char* bytes, std::size_t size) {
             (*nest)->set_frames(frames);
         }
     io.finish();
-    if (fresh.n_cols() != learner.n_cols() || fresh.now.weights.rho.size() != learner.now.weights.rho.size())
+    if (fresh.now.weights.numbers.size() != learner.now.weights.numbers.size())
         throw std::invalid_argument("the saved state is of another number of features");
     learner = std::move(fresh);
 }

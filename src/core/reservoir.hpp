@@ -1,15 +1,18 @@
 // A uniform sample of the rows of each class, from a stream of unknown length, kept with their values.
 //
 // The threshold that goes with a model is found on it exactly, at any time, without another pass. Row number k of a
-// class takes a free place while there is one, and afterwards replaces a random one with probability capacity / k.
-// Draws depend on (seed, class, k) only. Rows are copied when a chunk has been learned, so only survivors cost
-// anything.
+// class takes a free place while there is one, and afterwards replaces a random one with probability capacity / k. The
+// number of the next row that does is drawn at once (Algorithm L of Li 1994), so the rows between cost nothing. Draws
+// depend on the seed, the class and the number of rows taken only. Rows are copied when a chunk has been learned, so
+// only survivors cost anything.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "pages.hpp"
 #include "random.hpp"
 #include "rows.hpp"
 
@@ -22,33 +25,25 @@ public:
     Reservoir() = default;
     Reservoir(Index capacity, std::uint64_t seed) : capacity_(capacity), mixed_{mix(seed), mix(seed + 1)} {}
 
-    // The place that the next row of this class takes, or nowhere (Algorithm R of Vitter 1985).
+    // The place that the next row of this class takes, or nowhere.
     STEELYARD_INLINE Index offer(int side) {
         const std::int64_t k = ++counters.accepted[side];
-        if (k <= capacity_) return static_cast<Index>(k) - 1;
-        const double place = uniform(mixed_[side], static_cast<std::uint64_t>(k)) * static_cast<double>(k);
-        return place < static_cast<double>(capacity_) ? static_cast<Index>(place) : nowhere;
+        return k == counters.next[side] ? take_place(side) : nowhere;
     }
 
     // `offer` and `note` for the rows from `first` on, when none of them is held out.
     void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows) {
-        std::int64_t seen[2] = {counters.accepted[0], counters.accepted[1]};
-        const double capacity = static_cast<double>(capacity_);
+        std::int64_t negative = counters.accepted[0], positive = counters.accepted[1];
         for (Index i = first; i < n_rows; ++i) {
             if (weight != nullptr && weight[i] == 0.0) continue;
             const int side = y[i] > 0;
-            const std::int64_t k = ++seen[side];
-            double place = static_cast<double>(k - 1);
-            if (k > capacity_) {
-                place = uniform(mixed_[side], static_cast<std::uint64_t>(k)) * static_cast<double>(k);
-                if (place >= capacity) continue;
-            }
-            note(side, static_cast<Index>(place), i, false);
+            positive += side;
+            negative += 1 - side;
+            if (positive == counters.next[1]) note(1, take_place(1), i, false);
+            if (negative == counters.next[0]) note(0, take_place(0), i, false);
         }
-        for (int side = 0; side < 2; ++side) {
-            counters.offered[side] += seen[side] - counters.accepted[side];
-            counters.accepted[side] = seen[side];
-        }
+        counters.offered[0] += negative - counters.accepted[0], counters.offered[1] += positive - counters.accepted[1];
+        counters.accepted[0] = negative, counters.accepted[1] = positive;
     }
 
     struct Pending {
@@ -82,8 +77,9 @@ public:
 
     // Rows of one class: values and columns one after another; a dense row has no columns.
     struct Rows {
-        std::vector<double> values, weight;
-        std::vector<std::int32_t> columns;
+        LargeVector<double> values;
+        LargeVector<std::int32_t> columns;
+        std::vector<double> weight;
         std::vector<std::int64_t> start, column_start, size;
 
         // Drops what replaced rows have left behind once it is more than half.
@@ -120,6 +116,8 @@ public:
 
     struct Counters {
         std::int64_t offered[2] = {0, 0}, accepted[2] = {0, 0};
+        std::int64_t next[2] = {1, 1}, draws[2] = {0, 0};  // number of the row that takes the next place
+        double largest[2] = {1.0, 1.0};  // a row is kept if its uniform number is among the smallest; the largest kept
     };
     Counters counters;
     Rows kept[2];
@@ -128,6 +126,23 @@ private:
     Index capacity_ = 0;
     std::uint64_t mixed_[2] = {0, 0};
     std::vector<Pending> pending_[2];
+
+    double next_uniform(int side) {
+        return uniform(mixed_[side], static_cast<std::uint64_t>(++counters.draws[side]));
+    }
+
+    // The place of row `next`, and the number of the row after it that takes one.
+    Index take_place(int side) {
+        const std::int64_t k = counters.next[side]++;
+        if (k < capacity_) return k - 1;
+        const auto capacity = static_cast<double>(capacity_);
+        const Index place = k == capacity_ ? k - 1 : static_cast<Index>(next_uniform(side) * capacity);
+        double& largest = counters.largest[side];
+        largest *= std::exp(std::log(next_uniform(side)) / capacity);
+        const double skipped = std::floor(std::log(next_uniform(side)) / std::log1p(-largest));
+        counters.next[side] += static_cast<std::int64_t>(std::min(skipped, 1e18));
+        return place;
+    }
 
     // One allocation for many rows.
     template <class Matrix>

@@ -106,6 +106,7 @@ bool is_finite(const Row& row) {
 
 template <class T>
 struct DenseRows {
+    static constexpr bool is_dense = true;
     const T* values;  // n_rows x n_cols, row by row
     Index n_rows, n_cols;
 
@@ -116,6 +117,7 @@ struct DenseRows {
 
 template <class T, class I>
 struct SparseRows {
+    static constexpr bool is_dense = false;
     const T* values;
     const I* columns;
     const I* starts;  // n_rows + 1

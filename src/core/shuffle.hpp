@@ -18,7 +18,7 @@ namespace steelyard {
 
 class BlockedShuffle {
 public:
-    static constexpr Index rows_per_block = 32, blocks_per_window = 64;
+    static constexpr Index rows_per_block = 32, blocks_per_window = 64, ahead = 8;
 
     BlockedShuffle(Index n_rows, std::uint64_t seed)
         : n_rows_(n_rows),
@@ -36,7 +36,7 @@ public:
             fill(window, first);
             const std::size_t m = window.size();
             for (std::size_t k = 0; k < m; ++k)
-                if (!visit(window[k], window[std::min(k + 8, m - 1)])) return;
+                if (!visit(window[k], window[std::min(k + ahead, m - 1)])) return;
         }
     }
 

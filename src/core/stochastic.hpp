@@ -40,7 +40,7 @@ public:
         now.duals.start();
     }
 
-    Index n_cols() const { return static_cast<Index>(now.weights.v.size()); }
+    Index n_cols() const { return now.weights.size(); }
 
     // Returns -1 when all rows were learned, or the first one that is not finite or has a column outside the matrix:
     // then the state is as it was before the call.
@@ -89,6 +89,7 @@ private:
         held.clear();
         if (is.capacity == 0) return;
         auto& offered = reservoir.counters.offered;
+        const std::uint64_t mixed[2] = {mix(is.seed + 2), mix(is.seed + 3)};
         for (Index i = 0; i < n_rows; ++i) {
             if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
             const int side = labels.y[i] > 0;
@@ -97,7 +98,7 @@ private:
                 return reservoir.offer_all(labels.y, labels.weight, i, n_rows);
             const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
             const auto number = static_cast<std::uint64_t>(++offered[side]);
-            if (share > 0.0 && uniform(mix(is.seed + 2 + static_cast<std::uint64_t>(side)), number) >= share) continue;
+            if (share > 0.0 && uniform(mixed[side], number) >= share) continue;
             const Index place = reservoir.offer(side);
             if (place == Reservoir::nowhere) continue;
             reservoir.note(side, place, i, share > 0.0);
@@ -227,12 +228,14 @@ inline void Learner::finish_epoch() {
     now.epoch_left = now.epoch_length;
 }
 
+// Rows are prefetched a few ahead where the processor does not see them coming: shuffled ones, and sparse ones, whose two
+// arrays are read in pieces.
 template <bool plain, class Matrix>
 STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                           const std::vector<std::uint8_t>& held) {
     Index bad = -1;
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
-        if (pass.shuffle) rows.prefetch(later);
+        if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
         const auto row = rows.row(i);
         if (pass.first && !row.inside(rows.n_cols)) {
             bad = i;
@@ -261,7 +264,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         BlockedShuffle(rows.n_rows, draw(is.seed, 16 + pass.number)).each(learn_row);
     } else {
         for (Index i = 0; i < rows.n_rows; ++i)
-            if (!learn_row(i, i)) break;
+            if (!learn_row(i, std::min(i + BlockedShuffle::ahead, rows.n_rows - 1))) break;
     }
     return bad;
 }

@@ -17,7 +17,7 @@
 
 namespace steelyard {
 
-enum class Steps : std::int32_t { adaptive, root, inverse };  // eta rho_j; eta0 / sqrt(t); eta0 / (1 + alpha t)
+enum class Steps : std::int32_t { adaptive, root, inverse };  // per coordinate; eta0 / sqrt(t); eta0 / (1 + alpha t)
 
 struct LearnerSettings {
     DualSettings duals;
@@ -80,19 +80,24 @@ struct Warmup {
     struct Column {
         float peak = 0.0f, count = 0.0f;  // largest absolute value, number of non-zeros
     };
-    std::vector<Column> columns;
+    LargeVector<Column> columns;
 
     template <class Row>
     void look(const Row& row) {
-        row.each([this](Index j, double x) {
-            if (x == 0.0) return;
-            entries += 1.0;
-            squares += x * x;
-            if (rows >= rows_by_column) return;
-            Column& column = columns[static_cast<std::size_t>(j)];
-            column.peak = std::max(column.peak, static_cast<float>(std::fabs(x)));
-            column.count += 1.0f;
+        double count = 0.0, sum = 0.0;
+        row.each([&](Index, double x) {
+            count += x != 0.0 ? 1.0 : 0.0;
+            sum += x * x;
         });
+        if (rows < rows_by_column)
+            row.each([this](Index j, double x) {
+                if (x == 0.0) return;
+                Column& column = columns[static_cast<std::size_t>(j)];
+                column.peak = std::max(column.peak, static_cast<float>(std::fabs(x)));
+                column.count += 1.0f;
+            });
+        entries += count;
+        squares += sum;
         rows += 1.0;
     }
     double root_mean_square() const { return squares > 0.0 ? std::sqrt(squares / entries) : 1.0; }

@@ -5,15 +5,18 @@
 //     sum_t c_t w_t = spent v - u                      with spent = sum_t c_t scale_t, the mass of the average.
 // A step changes v by d, and u by spent d: the average needs no work for coordinates that do not move.
 //
-// Steps are eta x (plain), or per coordinate in AdaGrad's way (Duchi, Hazan & Singer 2011): eta rho_j x_j with
-// rho_j = 1 / sqrt(sum of squared gradients). With z = (g x_j rho_j)^2 the new rho is rho / sqrt(1 + z); for z below
-// 1/4 a polynomial stands in for the root and the division, with an error below 0.2 % that falls like z^4.
+// Steps are eta x (plain), or per coordinate in AdaGrad's way (Duchi, Hazan & Singer 2011): eta x_j / sqrt(squares_j)
+// with squares_j the sum of squared gradients.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "clones.hpp"
+#include "pages.hpp"
 #include "rows.hpp"
 
 namespace steelyard {
@@ -22,24 +25,28 @@ struct Scalars {
     double scale = 1.0;
     double spent = 0.0;  // sum of c_t scale_t
     double mass = 0.0;   // sum of c_t, for the intercept, which does not decay
-    double b = 0.0, u_b = 0.0, rho_b = 1e150;
+    double b = 0.0, u_b = 0.0, squares_b = 0.0;
     double square_norm = 0.0;  // of w, followed only when there is a radius
 };
 
 class Weights {
 public:
-    std::vector<double> v, u, rho;
+    LargeVector<double> numbers;  // v, then u, then, for steps per coordinate, the squares
     Scalars at;
 
     Weights() = default;
-    Weights(Index n, bool adaptive)
-        : v(static_cast<std::size_t>(n)),
-          u(static_cast<std::size_t>(n)),
-          rho(adaptive ? static_cast<std::size_t>(n) : 0, 1e150) {}
+    Weights(Index n, bool adaptive) : numbers(static_cast<std::size_t>(n) * (adaptive ? 3 : 2)), n_(n) {}
+
+    Index size() const { return n_; }
+    STEELYARD_INLINE double* v() { return numbers.data(); }
+    STEELYARD_INLINE const double* v() const { return numbers.data(); }
+    STEELYARD_INLINE double* u() { return numbers.data() + n_; }
+    STEELYARD_INLINE const double* u() const { return numbers.data() + n_; }
+    STEELYARD_INLINE double* squares() { return numbers.data() + 2 * n_; }
 
     template <class Row>
     STEELYARD_INLINE double score(const Row& row) const {
-        return at.scale * row.dot(v.data()) + at.b;
+        return at.scale * row.dot(v()) + at.b;
     }
 
     // One row enters the average, with weight c.
@@ -48,41 +55,54 @@ public:
         at.mass += c;
     }
 
-    // w += g eta rho x, after g x has entered rho.
+    // w_j += g eta x_j / sqrt(squares_j), after g x_j has entered squares_j. Sparse rows go by blocks, so that the roots
+    // of a block are found side by side; a column that a row names twice sees its old sum twice.
     template <class Row>
     STEELYARD_INLINE void adaptive_step(const Row& row, double g, double eta) {
-        double* const root = rho.data();
-        double* const vs = v.data();
-        double* const us = u.data();
+        double* const sums = squares();
+        double* const vs = v();
+        double* const us = u();
         const double gg = g * g, pull = g * eta / at.scale, spent = at.spent;
-        if (Row::is_dense && all_small(row, gg))  // no branch in the loop, so that it can be vectorised
-            return row.each([=](Index j, double x) {
-                const double a = x * root[j], r = root[j] * inverse_root(gg * a * a), d = pull * r * x;
-                root[j] = r;
+        if constexpr (Row::is_dense) {
+            row.each([=](Index j, double x) STEELYARD_INLINE_LAMBDA {
+                sums[j] = sum_after(sums[j], gg * x * x);
+                const double d = pull * x * inverse_root(sums[j]);
                 vs[j] += d;
                 us[j] += spent * d;
             });
-        row.each([=](Index j, double x) {
-            const double a = x * root[j], z = gg * a * a;
-            const double r = z > small ? root_after(root[j], z) : root[j] * inverse_root(z), d = pull * r * x;
-            root[j] = r;
-            vs[j] += d;
-            us[j] += spent * d;
-        });
+        } else {
+            constexpr Index most = 64;
+            double sum[most], d[most];
+            for (Index start = 0; start < row.size; start += most) {
+                const Index n = std::min(most, row.size - start);
+                const auto* const columns = row.columns + start;
+                const auto* const values = row.values + start;
+                for (Index k = 0; k < n; ++k) {
+                    const double x = static_cast<double>(values[k]);
+                    sum[k] = sum_after(sums[columns[k]], gg * x * x);
+                    d[k] = pull * x * inverse_root(sum[k]);
+                }
+                for (Index k = 0; k < n; ++k) {
+                    const auto j = columns[k];
+                    sums[j] = sum[k];
+                    vs[j] += d[k];
+                    us[j] += spent * d[k];
+                }
+            }
+        }
     }
 
     STEELYARD_INLINE void adaptive_intercept(double g, double eta) {
-        const double a = g * at.rho_b;
-        at.rho_b = root_after(at.rho_b, a * a);
-        move_intercept(g * eta * at.rho_b);
+        at.squares_b = sum_after(at.squares_b, g * g);
+        move_intercept(g * eta * inverse_root(at.squares_b));
     }
 
     // w += step x.
     template <class Row>
     STEELYARD_INLINE void plain_step(const Row& row, double step) {
         const double pull = step / at.scale;
-        row.add_to(v.data(), pull);
-        row.add_to(u.data(), at.spent * pull);
+        row.add_to(v(), pull);
+        row.add_to(u(), at.spent * pull);
     }
 
     STEELYARD_INLINE void move_intercept(double step) {
@@ -95,7 +115,7 @@ public:
         at.square_norm *= factor * factor;
         at.scale *= factor;
         if (std::fabs(at.scale) > 1e-9) return;
-        for (double& x : v) x *= at.scale;
+        std::transform(v(), v() + n_, v(), [this](double x) { return x * at.scale; });
         at.spent = at.scale == 0.0 ? 0.0 : at.spent / at.scale;
         at.scale = 1.0;
     }
@@ -104,9 +124,9 @@ public:
     template <class Row>
     STEELYARD_INLINE double square_norm_on(const Row& row) const {
         double sum = 0.0;
-        row.each([&sum, this](Index j, double x) {
-            const double w = v[static_cast<std::size_t>(j)];
-            if (x != 0.0) sum += w * w;
+        const double* const vs = v();
+        row.each([&sum, vs](Index j, double x) {
+            if (x != 0.0) sum += vs[j] * vs[j];
         });
         return sum * at.scale * at.scale;
     }
@@ -118,57 +138,56 @@ public:
 
     double exact_square_norm() const {
         double sum = 0;
-        for (double x : v) sum += x * x;
+        for (const double* x = v(); x != u(); ++x) sum += *x * *x;
         return sum * at.scale * at.scale;
     }
 
     // The averaged model, or the last one while nothing has been averaged.
     std::vector<double> averaged() const {
-        std::vector<double> w(v.size());
-        for (std::size_t j = 0; j < w.size(); ++j)
-            w[j] = at.mass > 0 ? (at.spent * v[j] - u[j]) / at.mass : at.scale * v[j];
+        if (!(at.mass > 0)) return last();
+        std::vector<double> w(static_cast<std::size_t>(n_));
+        std::transform(v(), v() + n_, u(), w.begin(), [this](double x, double y) { return (at.spent * x - y) / at.mass; });
         return w;
     }
     double averaged_intercept() const { return at.mass > 0 ? at.b - at.u_b / at.mass : at.b; }
 
     std::vector<double> last() const {
-        std::vector<double> w(v);
-        for (double& x : w) x *= at.scale;
+        std::vector<double> w(static_cast<std::size_t>(n_));
+        std::transform(v(), v() + n_, w.begin(), [this](double x) { return x * at.scale; });
         return w;
     }
 
-    static constexpr double small = 0.25;
-    static constexpr double untouched = 1e150;  // rho of a coordinate without a gradient so far
-
-    // rho / sqrt(1 + z). The first gradient of a coordinate counts as four, else a rare feature's first step would be its
-    // largest.
-    static STEELYARD_INLINE double root_after(double rho, double z) {
-        return rho / std::sqrt(1.0 + z) * (rho == untouched ? 0.5 : 1.0);
+    // The first gradient of a coordinate counts as four, else a rare feature's first step would be its largest.
+    static STEELYARD_INLINE double sum_after(double sum, double square) {
+        const double times = sum == 0.0 ? 4.0 : 1.0;
+        return std::min(sum + times * square, 1e300);
     }
 
-    // 1 / sqrt(1 + z) for z up to `small`.
-    static STEELYARD_INLINE double inverse_root(double z) { return 1.0 - z * (0.5 - z * (0.375 - z * 0.3125)); }
-
-    template <class Row>
-    STEELYARD_INLINE bool all_small(const Row& row, double gg) const {
-        const double* const root = rho.data();
-        int large = 0;
-        row.each([=, &large](Index j, double x) {
-            const double a = x * root[j];
-            large |= gg * a * a > small ? 1 : 0;
-        });
-        return large == 0;
+    // 1 / sqrt(x): a guess from the exponent (Blinn 1997) and one polynomial step, with a relative error below 3e-5. The
+    // sum itself stays exact, so the error does not grow; and unlike a root and a division this costs a few
+    // multiplications, side by side.
+    static STEELYARD_INLINE double inverse_root(double x) {
+        std::uint64_t bits;
+        std::memcpy(&bits, &x, sizeof bits);
+        bits = 0x5FE6EB50C7B537A9ull - (bits >> 1);
+        double y;
+        std::memcpy(&y, &bits, sizeof y);
+        const double h = x * y * y;
+        return y * (1.87632 - h * (1.25155 - h * 0.37523));
     }
 
     // Goes on from the given model with an empty average.
-    void restart(std::vector<double> w, double b) {
-        v = std::move(w);
-        u.assign(u.size(), 0.0);
+    void restart(const std::vector<double>& w, double b) {
+        std::copy(w.begin(), w.end(), v());
+        std::fill(u(), u() + n_, 0.0);
         at.scale = 1.0;
         at.spent = at.mass = at.u_b = 0.0;
         at.b = b;
         at.square_norm = exact_square_norm();
     }
+
+private:
+    Index n_ = 0;
 };
 
 }  // namespace steelyard
