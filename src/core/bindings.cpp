@@ -11,6 +11,7 @@
 //   trace_path           path_trace.hpp        every kink of the cost path, exactly             (bind_path.cpp)
 //   recover_path         path_replay.hpp       the model anywhere on it; walk_path, audit_path  (bind_path.cpp)
 //   trace_approximately  approximate_path.hpp  knots of a certified approximate path            (bind_path.cpp)
+//   KernelMatrix         kernel_rows.hpp       rows of a kernel matrix, cached; smo.hpp solves on it (bind_smo.cpp)
 //   score_crossings      crossings.hpp         where scores change sign along a path            (bind_path.cpp)
 //
 // Here and only here Python objects turn into arrays and structs. Long calls release the GIL.
@@ -28,6 +29,7 @@
 #include "bind_stream.hpp"
 #include "bind_structural.hpp"
 #include "bind_path.hpp"
+#include "bind_smo.hpp"
 #include "frontier.hpp"
 #include "tape.hpp"
 
@@ -88,4 +90,5 @@ NB_MODULE(_core, m) {
     bind_stream(m);
     bind_structural(m);
     bind_path(m);
+    bind_smo(m);
 }

@@ -15,30 +15,17 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._path_features import KERNELS, KernelFeatures, LinearFeatures
+from ._kernel import kernel_params
+from ._path_features import KernelFeatures, LinearFeatures
 
 
 class PathEstimator(BaseEstimator):
     """Base of `CostPath` and `QuantilePath`."""
 
     def _make_features(self, X: Any, weight: np.ndarray | None) -> LinearFeatures | KernelFeatures:
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel is one of {KERNELS}; got {self.kernel!r}")
+        params = kernel_params(self.kernel, self.gamma, self.degree, self.coef0, X, weight)
         if self.kernel == "linear":
             return LinearFeatures(self.fit_intercept)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel is a square matrix; X has shape {X.shape}")
-        if self.kernel == "precomputed":
-            return KernelFeatures("precomputed", {}, self.fit_intercept)
-        gamma = self.gamma
-        if gamma not in ("scale", "auto") and not (isinstance(gamma, numbers.Real) and gamma > 0):
-            raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
-        if isinstance(gamma, str):
-            spread = _variance(X, weight) if gamma == "scale" else 1.0
-            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-        params = {"gamma": gamma}
-        if self.kernel == "poly":
-            params |= {"degree": self.degree, "coef0": self.coef0}
         return KernelFeatures(self.kernel, params, self.fit_intercept)
 
     def _weighted_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> tuple[Any, np.ndarray, Any]:
@@ -106,10 +93,3 @@ class PathEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _variance(X: Any, weight: np.ndarray | None) -> float:
-    """Of all entries of X, each with the weight of its row."""
-    square = np.asarray(X.multiply(X).mean(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).mean(axis=1)
-    plain = np.asarray(X.mean(axis=1)).ravel()
-    return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)

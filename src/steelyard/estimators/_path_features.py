@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from sklearn.metrics.pairwise import pairwise_kernels
 
-KERNELS = ("linear", "rbf", "poly", "precomputed")
 LARGEST = 20_000  # rows: the factor of a kernel matrix takes up to n^2 numbers
 RANK_TOL = 1e-10  # of the largest diagonal entry: what the pivots leave unexplained
 

@@ -1,0 +1,114 @@
+// Kernel rows and sequential minimal optimisation, built plain and under the sanitizers.
+
+#include "smo.hpp"
+
+#include "check.hpp"
+
+using namespace steelyard;
+
+namespace {
+
+struct Cloud {
+    static constexpr Index n = 70, d = 3;
+    std::vector<double> X;
+    std::vector<double> y;
+
+    Cloud() : X(n * d), y(n) {
+        std::uint64_t state = 7;
+        for (Index i = 0; i < n; ++i) {
+            double sum = 0;
+            for (Index j = 0; j < d; ++j) {
+                state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+                X[i * d + j] = static_cast<double>(state >> 11) / 9007199254740992.0 - 0.5;
+                sum += X[i * d + j];
+            }
+            y[i] = (i % 7 == 0 ? -sum : sum) > 0 ? 1.0 : -1.0;
+        }
+    }
+
+    Rows rows() const { return DenseRows<double>{X.data(), n, d}; }
+};
+
+}  // namespace
+
+static void test_rows_against_the_formula() {
+    const Cloud cloud;
+    const KernelSpec specs[] = {{KernelKind::rbf, 2.0, 0.0, 3}, {KernelKind::poly, 0.5, 1.0, 3}, {KernelKind::linear, 1.0, 0.0, 1}};
+    for (const auto& spec : specs) {
+        KernelRows kernel(cloud.rows(), spec, 1e6);
+        double worst = 0;
+        for (Index i = 0; i < Cloud::n; ++i)
+            for (Index k = 0; k < Cloud::n; ++k) {
+                double dot = 0, distance = 0;
+                for (Index j = 0; j < Cloud::d; ++j) {
+                    const double a = cloud.X[i * Cloud::d + j], b = cloud.X[k * Cloud::d + j];
+                    dot += a * b, distance += (a - b) * (a - b);
+                }
+                const double wanted = spec.kind == KernelKind::rbf    ? std::exp(-2.0 * distance)
+                                      : spec.kind == KernelKind::poly ? std::pow(0.5 * dot + 1.0, 3)
+                                                                      : dot;
+                worst = std::max(worst, std::fabs(kernel.row(i)[k] - wanted));
+                if (i == k) worst = std::max(worst, std::fabs(kernel.diagonal()[i] - wanted));
+            }
+        expect(worst < 1e-6, "kernel values");
+    }
+}
+
+static void test_exponential() {
+    double worst = 0;
+    for (double x = 0; x > -99; x -= 0.0137) worst = std::max(worst, std::fabs(exp_of_negative(x) / std::exp(x) - 1));
+    expect(worst < 1e-9, "exp over its range");
+    expect(exp_of_negative(-1e6) == 0.0 && exp_of_negative(-0.0) == 1.0, "exp at its ends");
+}
+
+static void test_the_oldest_row_is_dropped_and_the_last_two_stay() {
+    const Cloud cloud;
+    KernelRows kernel(cloud.rows(), {}, 3 * 4.0 * Cloud::n);
+    expect(kernel.n_slots() == 3, "three rows fit");
+    const float *a = kernel.row(0), *b = kernel.row(1);
+    kernel.row(2);
+    expect(kernel.row(0) == a && kernel.row(1) == b && kernel.n_computed() == 3, "kept");
+    kernel.row(3);  // drops 2
+    expect(kernel.row(0) == a && kernel.n_computed() == 4, "what was asked for last stays");
+    kernel.row(2);
+    expect(kernel.n_computed() == 5, "what was not is computed again");
+}
+
+static void test_optimality(Index slots, bool shrinking) {
+    const Cloud cloud;
+    KernelRows kernel(cloud.rows(), {KernelKind::rbf, 3.0, 0.0, 3}, slots * 4.0 * Cloud::n);
+    std::vector<double> q(Cloud::n), lower(Cloud::n), upper(Cloud::n), zero(Cloud::n, 0.0);
+    for (Index i = 0; i < Cloud::n; ++i) {
+        const bool shifted = i % 5 == 0;
+        q[i] = cloud.y[i];
+        lower[i] = (cloud.y[i] > 0) == shifted ? -10.0 : 0.0;
+        upper[i] = (cloud.y[i] > 0) == shifted ? 0.0 : 10.0;
+    }
+    Smo smo(kernel, {q.data(), lower.data(), upper.data()}, {1e-6, shrinking}, zero, zero);
+    int calls = 0;
+    while (!smo.run(50)) ++calls;
+    smo.finish();
+    double sum = 0, lowest = 1e300, highest = -1e300, drift = 0;
+    for (Index i = 0; i < Cloud::n; ++i) {
+        double product = 0;
+        for (Index j = 0; j < Cloud::n; ++j) product += smo.b()[j] * kernel.row(j)[i];
+        drift = std::max(drift, std::fabs(product - smo.Kb()[i]));
+        sum += smo.b()[i];
+        expect(smo.b()[i] >= lower[i] && smo.b()[i] <= upper[i], "within the box");
+        if (smo.b()[i] < upper[i]) lowest = std::min(lowest, product - q[i]);
+        if (smo.b()[i] > lower[i]) highest = std::max(highest, product - q[i]);
+    }
+    expect(calls > 0 && std::fabs(sum) < 1e-9, "sum zero");
+    expect(drift < 1e-6 && highest - lowest < 3e-6, "optimal, with K b in step");
+}
+
+int main() {
+    test_rows_against_the_formula();
+    test_exponential();
+    test_the_oldest_row_is_dropped_and_the_last_two_stay();
+    for (const bool shrinking : {false, true}) {
+        test_optimality(2, shrinking);
+        test_optimality(Cloud::n, shrinking);
+    }
+    return verdict();
+}
