@@ -16,6 +16,7 @@ _HOMES = {
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
+    "NeymanPearsonClassifier": "estimators.neyman_pearson",
     "OnlineClassifier": "estimators.online",
     "QuantilePath": "estimators.quantile_path",
     "StructuralSVM": "estimators.structural",
@@ -29,6 +30,7 @@ __all__ = [
     "ExpectedFBetaClassifier",
     "FrontierDisplay",
     "MeasureClassifier",
+    "NeymanPearsonClassifier",
     "OnlineClassifier",
     "QuantilePath",
     "StructuralSVM",
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from .estimators.cost_path import CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
+    from .estimators.neyman_pearson import NeymanPearsonClassifier
     from .estimators.online import OnlineClassifier
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM

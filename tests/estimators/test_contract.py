@@ -19,6 +19,7 @@ def weights(reason):
 
 
 PASSES_ONCE = weights("a stream takes rows one at a time: a row of weight 2 is not two rows")
+SPLITS = weights("folds are drawn from rows, and a row of weight 2 is in one fold")
 BATCHES = {"check_methods_subset_invariance": "a label of largest expected F-beta belongs to its batch"}
 
 ESTIMATORS = [
@@ -35,6 +36,9 @@ ESTIMATORS = [
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
     (sy.OnlineClassifier(m.Recall(), subject_to=m.fpr <= 0.1), PASSES_ONCE),
+    (sy.NeymanPearsonClassifier(), SPLITS),
+    (sy.NeymanPearsonClassifier(0.2, kernel="linear", solver="generative"), {}),
+    (sy.NeymanPearsonClassifier(0.1, kernel="linear", solver="cost-grid"), SPLITS),
     (sy.StructuralSVM(), {}),
     (sy.StructuralSVM("f1", C=10.0), {}),
     (sy.StructuralSVM(m.QMeasure(), fit_intercept=False, n_jobs=2), {}),

@@ -1,0 +1,242 @@
+"""NeymanPearsonClassifier: caps that hold, a promise that is kept, and clear words where neither can be."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
+
+import steelyard as sy
+from steelyard.estimators.neyman_pearson import clopper_pearson
+
+KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(1200, noise=0.3, random_state=0)
+
+
+def rates(model, X, y):
+    called = model.predict(X) == model.classes_[1]
+    positive = y == model.classes_[1]
+    return called[positive].mean(), called[~positive].mean()
+
+
+@pytest.mark.parametrize("solver", KERNEL_SOLVERS)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_every_solver_keeps_the_cap_on_new_rows(solver, kernel, moons):
+    X, y = moons
+    model = sy.NeymanPearsonClassifier(0.1, solver=solver, kernel=kernel, random_state=0).fit(X[:600], y[:600])
+    tpr, fpr = rates(model, X[600:], y[600:])
+    assert fpr < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 300)
+    assert tpr > (0.75 if kernel == "rbf" else 0.6)
+    assert model.solver_ == solver
+    assert model.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("solver", ["stochastic", "bundle"])
+def test_linear_solvers(solver):
+    X, y = make_classification(1500, 6, flip_y=0.05, random_state=1)
+    model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, random_state=0).fit(X[:900], y[:900])
+    tpr, fpr = rates(model, X[900:], y[900:])
+    assert fpr < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 300)
+    assert tpr > 0.7
+    assert model.decision_function(X[:5]) == pytest.approx(X[:5] @ model.coef_[0] + model.intercept_[0])
+
+
+def test_an_offset_from_the_training_rows_holds_there_and_breaks_elsewhere():
+    elsewhere = []
+    for seed in range(12):
+        X, y = make_moons(1500, noise=0.35, random_state=100 + seed)
+        fit = {"max_fpr": 0.1, "gamma": 10.0, "C": 10.0, "random_state": 0}
+        letter = sy.NeymanPearsonClassifier(**fit, offset="train").fit(X[:300], y[:300])
+        folds = sy.NeymanPearsonClassifier(**fit).fit(X[:300], y[:300])
+        assert letter.fpr_train_ <= 0.1
+        assert rates(letter, X[:300], y[:300])[1] == letter.fpr_train_
+        assert folds.fpr_train_ < folds.fpr_heldout_ <= 0.1 < folds.fpr_heldout_interval_[1]
+        assert np.isnan(letter.fpr_heldout_)
+        elsewhere.append([rates(model, X[300:], y[300:])[1] for model in (letter, folds)])
+    of_letter, of_folds = np.mean(elsewhere, axis=0)
+    assert of_letter > 0.14
+    assert of_folds < 0.13
+
+
+def test_the_promise_is_kept():
+    broken, n = 0, 100
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1], 150)
+        X = rng.normal(size=(300, 2)) + np.outer(y, [1.5, 0.0])
+        model = sy.NeymanPearsonClassifier(0.1, delta=0.1, cv=0.5, random_state=0).fit(X, y)
+        fresh = rng.normal(size=(20_000, 2))
+        broken += model.predict(fresh).mean() > 0.1
+    assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
+
+
+def test_too_few_negatives_are_counted_before_anything_is_trained():
+    X, y = make_classification(300, 5, random_state=0)
+    with pytest.raises(ValueError, match=r"max_fpr=0.01 with delta=0.05 needs 299 held-out negatives; 45 were given"):
+        sy.NeymanPearsonClassifier(0.01, delta=0.05).fit(X, y)
+    with pytest.raises(ValueError, match="needs 29 held-out negatives; 0 were given"):
+        sy.NeymanPearsonClassifier(0.1, delta=0.05).fit(X[:6], [0, 1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="unweighted"):
+        sy.NeymanPearsonClassifier(0.1, delta=0.1).fit(X, y, np.ones(300))
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (1, 2), ("ham", "spam"), (False, True)])
+def test_any_two_labels(labels, moons):
+    X, y = moons
+    named = np.array(labels)[y]
+    model = sy.NeymanPearsonClassifier(0.1, random_state=0).fit(X[:400], named[:400])
+    plain = sy.NeymanPearsonClassifier(0.1, random_state=0).fit(X[:400], y[:400])
+    assert (model.predict(X) == np.array(labels)[plain.predict(X)]).all()
+
+
+def test_pos_label_turns_the_problem_round(moons):
+    X, y = moons
+    one = sy.NeymanPearsonClassifier(0.1, pos_label=0, random_state=0).fit(X[:400], y[:400])
+    other = sy.NeymanPearsonClassifier(0.1, random_state=0).fit(X[:400], 1 - y[:400])
+    assert (one.predict(X) == 1 - other.predict(X)).all()
+    assert (one.decision_function(X) == -other.decision_function(X)).all()
+
+
+def test_sparse_precomputed_and_dense_are_one_problem(moons):
+    X, y = moons
+    X, y = X[:300], y[:300]
+    fit = {"max_fpr": 0.1, "random_state": 0, "tol": 1e-5}
+    dense = sy.NeymanPearsonClassifier(**fit, gamma=1.0).fit(X, y).decision_function(X)
+    sparse = sy.NeymanPearsonClassifier(**fit, gamma=1.0).fit(sp.csr_array(X), y).decision_function(sp.csr_array(X))
+    K = rbf_kernel(X, gamma=1.0)
+    ready = sy.NeymanPearsonClassifier(**fit, kernel="precomputed").fit(K, y).decision_function(K)
+    assert np.abs(sparse - dense).max() < 1e-2
+    assert np.abs(ready - dense).max() < 1e-2
+
+
+def test_decision_function_from_the_support_vectors(moons):
+    X, y = moons
+    model = sy.NeymanPearsonClassifier(0.1, gamma=1.0, random_state=0).fit(X[:400], y[:400])
+    K = rbf_kernel(X[400:], X[:400][model.support_], gamma=model.gamma_)
+    assert model.decision_function(X[400:]) == pytest.approx(K @ model.dual_coef_[0] + model.intercept_[0])
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.decision_function(X) == model.decision_function(X)).all()
+    assert (clone(model).fit(X[:400], y[:400]).decision_function(X) == model.decision_function(X)).all()
+
+
+def test_weights_count_as_rows(moons):
+    X, y = moons
+    X, y = X[:200], y[:200]
+    weight = np.random.default_rng(0).integers(0, 3, 200).astype(float)
+    rows = np.repeat(np.arange(200), weight.astype(int))
+    fit = {"max_fpr": 0.1, "tol": 1e-7, "offset": "train"}
+    weighted = sy.NeymanPearsonClassifier(**fit).fit(X, y, weight)
+    repeated = sy.NeymanPearsonClassifier(**fit).fit(X[rows], y[rows])
+    assert np.abs(weighted.decision_function(X) - repeated.decision_function(X)).max() < 1e-2
+    assert weighted.multiplier_ == pytest.approx(repeated.multiplier_, rel=1e-3)
+    assert weighted.gamma_ == pytest.approx(repeated.gamma_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_search_over_C_and_gamma_finds_what_is_better_than_the_worst(moons):
+    X, y = moons
+    found = sy.NeymanPearsonClassifier(0.1, C="auto", gamma="auto", random_state=0).fit(X[:500], y[:500])
+    tpr, fpr = rates(found, X[500:], y[500:])
+    poor = sy.NeymanPearsonClassifier(0.1, C=0.1, gamma=1e-4, random_state=0).fit(X[:500], y[:500])
+    assert tpr > rates(poor, X[500:], y[500:])[0] + 0.1
+    assert fpr < 0.15
+    assert found.C_ in (0.1, 1.0, 10.0, 100.0)
+    assert found.gamma_ > 0
+
+
+def test_starts(moons):
+    X, y = moons
+    X, y = X[:300], y[:300]
+    zeros = sy.NeymanPearsonClassifier(0.1, offset="train").fit(X, y)
+    given = sy.NeymanPearsonClassifier(0.1, offset="train", init=np.zeros(300, bool)).fit(X, y)
+    drawn = sy.NeymanPearsonClassifier(0.1, offset="train", init="random", random_state=1).fit(X, y)
+    assert (given.decision_function(X) == zeros.decision_function(X)).all()
+    assert (drawn.decision_function(X) != zeros.decision_function(X)).any()
+    assert drawn.fpr_train_ <= 0.1
+    with pytest.raises(ValueError, match="one flag a row"):
+        sy.NeymanPearsonClassifier(init=np.zeros(3, bool)).fit(X, y)
+
+
+def test_a_splitter_makes_the_folds(moons):
+    X, y = moons
+    split = StratifiedKFold(4)
+    one = sy.NeymanPearsonClassifier(0.1, cv=split).fit(X[:200], y[:200])
+    two = sy.NeymanPearsonClassifier(0.1, cv=list(split.split(X[:200], y[:200]))).fit(X[:200], y[:200])
+    assert (one.decision_function(X) == two.decision_function(X)).all()
+
+
+BAD = [
+    ({"max_fpr": 0.0}, "max_fpr lies strictly between 0 and 1; got 0.0"),
+    ({"max_fpr": 1}, "max_fpr lies strictly between 0 and 1"),
+    ({"delta": 1.5}, "delta lies strictly between 0 and 1"),
+    ({"C": -1.0}, "C must be a finite number above 0"),
+    ({"ramp": 0.0}, "ramp must be a finite number above 0"),
+    ({"solver": "newton"}, "solver is one of auto, annealed"),
+    ({"solver": "bundle"}, "solver='bundle' is for kernel='linear'"),
+    ({"kernel": "sigmoid"}, "kernel is one of linear, rbf, poly, precomputed"),
+    ({"gamma": -1.0}, "gamma is 'scale', 'auto' or a positive number"),
+    ({"offset": "test"}, "offset is 'folds' or 'train'"),
+    ({"cv": 1}, "cv is a held-out share"),
+    ({"delta": 0.1, "cv": 5}, "cv is a held-out share"),
+    ({"init": "ones"}, "init is 'zeros', 'random'"),
+    ({"solver": "generative", "bound": "markov"}, "bound is one of chebyshev, gaussian"),
+    ({"kernel": "precomputed"}, "square matrix"),
+    ({"max_iter": 0}, "max_iter is a number of rounds"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_bad_parameters_are_named(given, message, moons):
+    X, y = moons
+    with pytest.raises(ValueError, match=message):
+        sy.NeymanPearsonClassifier(**given).fit(X[:100], y[:100])
+
+
+def test_one_row_of_a_class(moons):
+    X, y = moons
+    X, y = X[:50], np.r_[1, np.zeros(49, int)]
+    with pytest.raises(ValueError, match="only one positive row"):
+        sy.NeymanPearsonClassifier(0.1).fit(X, y)
+    model = sy.NeymanPearsonClassifier(0.1, offset="train").fit(X, y)
+    assert rates(model, X, y)[1] <= 0.1
+    with pytest.raises(ValueError, match="one class"):
+        sy.NeymanPearsonClassifier(0.1).fit(X, np.zeros(50))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("gamma", [1e-9, 1e9])
+def test_extreme_gammas_have_a_limit(gamma, moons):
+    X, y = moons
+    model = sy.NeymanPearsonClassifier(0.1, gamma=gamma, random_state=0).fit(X[:200], y[:200])
+    assert rates(model, X[200:], y[200:])[1] <= 0.2
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", KERNEL_SOLVERS)
+def test_constant_features_call_nothing_positive(solver):
+    X, y = np.ones((40, 3)), np.arange(40) % 2
+    model = sy.NeymanPearsonClassifier(0.1, solver=solver, random_state=0).fit(X, y)
+    assert not model.predict(X).any()
+
+
+def test_clopper_pearson():
+    assert clopper_pearson(0, 20) == pytest.approx((0.0, 0.16843), abs=1e-5)
+    assert clopper_pearson(5, 100) == pytest.approx((0.01643, 0.11283), abs=1e-5)
+    assert clopper_pearson(20, 20)[1] == 1.0
+
+
+def test_verbose_says_what_happens(moons, capsys):
+    X, y = moons
+    sy.NeymanPearsonClassifier(0.1, verbose=2).fit(X[:200], y[:200])
+    said = capsys.readouterr().out
+    assert "round 1: negatives cost 1 times a positive" in said
+    assert "NeymanPearsonClassifier: annealed" in said

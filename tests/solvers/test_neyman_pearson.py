@@ -1,0 +1,161 @@
+"""The nonconvex machines: against Algorithms 2 and 3 of 002 written plainly, and what they promise."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from reference.kernel_machines import algorithm_2, algorithm_3
+from steelyard.solvers import minimax, neyman_pearson
+from steelyard.solvers.neyman_pearson import Task
+from steelyard.solvers.smo import Kernel
+
+GAMMA = 0.7
+
+
+def cloud(seed, n=60, shift=0.8):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.6, 1.0, -1.0)
+    return rng.normal(size=(n, 2)) + shift * y[:, None] * [1.0, 0.3], y
+
+
+def task(X, y, **given):
+    defaults = {"cap": 0.1, "C": 2.0, "tol": 1e-6}
+    return Task(Kernel(X, "rbf", gamma=GAMMA), y, np.ones(len(y)), **(defaults | given))
+
+
+@pytest.mark.parametrize("eta", [1.0, 0.4])
+@pytest.mark.parametrize("seed", range(8))
+def test_dc_is_algorithm_2(seed, eta):
+    X, y = cloud(seed)
+    asked = task(X, y, ramp=eta)
+    cost = np.where(y > 0, 2.0, 2.0 * 1.5) * 2 * eta
+    rounds = list(algorithm_2(rbf_kernel(X, gamma=GAMMA), y, cost, eta))
+    machine = neyman_pearson.dc(asked, ratio=1.5)
+    beta, f, objective = rounds[-1]
+    assert machine.converged
+    assert machine.n_iter == len(rounds)
+    assert (machine.given_up == (beta > 0)).all()
+    assert np.abs(machine.scores - f).max() < 1e-3
+    norm = machine.dual.signed @ machine.dual.products
+    assert asked.objective(machine.scores, norm, 1.5) == pytest.approx(objective, rel=1e-4)
+
+
+def test_some_rows_are_given_up():
+    X, y = cloud(3, n=200, shift=0.4)
+    machine = neyman_pearson.dc(task(X, y))
+    assert 0 < machine.given_up.sum() < 100
+
+
+def test_each_round_of_dc_lowers_the_objective():
+    X, y = cloud(1, n=300, shift=0.4)
+    asked = task(X, y, ramp=0.5)
+    values, machine = [], None
+    for n in range(1, 8):
+        machine = neyman_pearson.dc(dataclasses.replace(asked, max_iter=n))
+        values.append(asked.objective(machine.scores, machine.dual.signed @ machine.dual.products, 1.0))
+    assert values[0] > values[-1]
+    assert (np.diff(values) <= 1e-4 * values[0]).all()
+
+
+def test_annealed_ends_where_algorithm_3_does():
+    X, y = cloud(2, n=80)
+    n_pos = (y > 0).sum()
+    asked = task(X, y, cap=0.15)
+    machine = neyman_pearson.annealed(asked)
+    *_, (lam, rate, f) = algorithm_3(rbf_kernel(X, gamma=GAMMA), y, 2 * 2.0 * n_pos, 0.15, 1.0, gain=1.0, rounds=60)
+    assert rate == pytest.approx(0.15, rel=0.05), "the reference has not arrived"
+    assert machine.ratio * 2 * 2.0 * (y < 0).sum() == pytest.approx(lam, rel=0.15)
+    assert np.mean((machine.scores > 0) == (f > 0)) > 0.96
+
+
+@pytest.mark.parametrize("solve", [neyman_pearson.annealed, neyman_pearson.uzawa])
+@pytest.mark.parametrize("cap", [0.02, 0.1, 0.3])
+def test_the_surrogate_rate_ends_at_the_cap(solve, cap):
+    X, y = cloud(4, n=500, shift=0.5)
+    machine = solve(task(X, y, cap=cap, tol=1e-3))
+    assert machine.converged
+    assert machine.false_alarms == pytest.approx(cap, rel=1.1 * neyman_pearson.PRECISION)
+
+
+def test_a_cap_that_costs_nothing_ends_with_a_small_multiplier():
+    X, y = cloud(0, n=100, shift=6.0)
+    machine = neyman_pearson.annealed(task(X, y, cap=0.5))
+    assert machine.converged
+    assert machine.false_alarms <= 0.5 * 1.05
+
+
+def test_rows_left_out_have_no_say():
+    X, y = cloud(5, n=120)
+    asked = task(X, y)
+    rows = np.arange(0, 120, 4)
+    rest = np.setdiff1d(np.arange(120), rows)
+    whole = neyman_pearson.dc(asked)
+    machine = neyman_pearson.left_out(asked, whole, rows)
+    there = neyman_pearson.dc(task(X[rest], y[rest]), whole.ratio, given_up=whole.given_up[rest])
+    expected = rbf_kernel(X, X[rest], gamma=GAMMA) @ there.dual.signed + there.dual.bias
+    assert np.abs(machine.scores - expected).max() < 1e-3
+    flipped = y.copy()
+    flipped[rows] *= -1
+    again = neyman_pearson.left_out(dataclasses.replace(asked, y=flipped), whole, rows)
+    assert np.abs(again.scores - machine.scores).max() < 1e-3
+    assert np.abs(whole.scores - machine.scores).max() > 1e-2, "these rows did have a say before"
+
+
+def test_a_weight_is_so_many_rows():
+    X, y = cloud(6, n=60)
+    weight = np.random.default_rng(0).integers(0, 4, 60).astype(float)
+    weighted = neyman_pearson.dc(dataclasses.replace(task(X, y), weight=weight))
+    rows = np.repeat(np.arange(60), weight.astype(int))
+    repeated = neyman_pearson.dc(task(X[rows], y[rows]))
+    assert np.abs(weighted.scores[rows] - repeated.scores).max() < 1e-3
+
+
+def test_the_cost_grid_trades_misses_for_false_alarms():
+    X, y = cloud(7, n=400, shift=0.4)
+    machines = neyman_pearson.cost_grid(task(X, y, C=1.0), [0.1, 0.5, 2.0, 10.0])
+    rates = [m.false_alarms for m in machines]
+    assert (np.diff(rates) < 0).all()
+    assert all(not m.given_up.any() for m in machines)
+
+
+# -- the minimax probability machine --------------------------------------------------------------------------------
+def values_of(W, X, y, k):
+    (a, A), (b, B) = ((X[y == s].mean(0), np.cov(X[y == s].T, bias=True)) for s in (1, -1))
+    spread = [np.sqrt(((W @ S) * W).sum(axis=1)) for S in (A, B)]
+    return (W @ (a - b) - k * spread[1]) / spread[0]
+
+
+@pytest.mark.parametrize("bound", minimax.BOUNDS)
+@pytest.mark.parametrize("seed", range(10))
+def test_no_direction_beats_the_minimax_machine(seed, bound):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 6))
+    mix = rng.normal(size=(2, d, d))
+    y = np.where(rng.random(400) < 0.5, 1.0, -1.0)
+    Z = rng.normal(size=(400, d))
+    X = np.where((y > 0)[:, None], Z @ mix[0], Z @ mix[1]) + 4.0 * y[:, None]
+    cap = 0.2
+    k = np.sqrt((1 - cap) / cap) if bound == "chebyshev" else 0.8416212335729143
+    found = minimax.solve(X, y, np.ones(400), cap, bound, ridge=1e-12)
+    assert found.value == pytest.approx(values_of(found.w[None], X, y, k)[0], rel=1e-6)
+    anywhere = rng.normal(size=(5_000, d)) / X.std(0)
+    near = found.w * (1 + 0.01 * rng.normal(size=(5_000, d)))
+    assert values_of(np.vstack([anywhere, near]), X, y, k).max() <= found.value + 1e-6
+    negatives = X[y < 0] @ found.w + found.b
+    assert -(negatives.mean()) / negatives.std() == pytest.approx(k, rel=1e-6)
+
+
+def test_chebyshev_holds_whatever_the_distribution():
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 500)
+    X = rng.standard_t(3, size=(1000, 2)) + 3 * y[:, None]
+    found = minimax.solve(X, y, np.ones(1000), 0.1)
+    assert ((X @ found.w + found.b)[y < 0] > 0).mean() <= 0.1
+
+
+def test_equal_means_call_nothing_positive():
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    found = minimax.solve(X, np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4), 0.1)
+    assert (X @ found.w + found.b <= 0).all()
