@@ -23,6 +23,7 @@ _HOMES = {
     "ThresholdClassifier": "estimators.threshold",
     "CostPathDisplay": "plots",
     "FrontierDisplay": "plots",
+    "NeymanPearsonDisplay": "plots",
 }
 __all__ = [
     "CostPath",
@@ -31,6 +32,7 @@ __all__ = [
     "FrontierDisplay",
     "MeasureClassifier",
     "NeymanPearsonClassifier",
+    "NeymanPearsonDisplay",
     "OnlineClassifier",
     "QuantilePath",
     "StructuralSVM",
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
-    from .plots import CostPathDisplay, FrontierDisplay
+    from .plots import CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay
 
 
 def __getattr__(name: str) -> Any:

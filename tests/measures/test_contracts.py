@@ -25,7 +25,8 @@ def test_contract_on_random_trees(contract, seed):
 EXPECTED = {
     "affine": [m.BAKLD(weight=1), m.Accuracy(), m.BalancedAccuracy(), m.NegCost(), m.Recall(), m.Specificity(), m.fpr],
     "concave": [
-        m.GMean(), m.HMean(), m.QMean(), m.MinRate(), m.NegKLD(), m.NSS(), m.NAS(), m.NegAE(), m.QMeasure(), m.BAKLD(),
+        m.GMean(), m.HMean(), m.QMean(), m.MinRate(), m.NegNPCost(), m.NegKLD(), m.NSS(), m.NAS(), m.NegAE(),
+        m.QMeasure(), m.BAKLD(),
         m.QMeasure(beta=3, classification=m.GMean(), quantification=m.NAS()),
     ],
     "pseudo-linear": [m.FBeta(1), m.FBeta(2), m.Jaccard(), m.Precision(), 2 * m.FBeta(1) - 1, 1 - m.Precision()],

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta as beta_distribution
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..solvers import order_statistic
 from ..solvers.neyman_pearson import Machine, Task
 from . import _np_learners as learners
-from ._binary import check_weight, encode_labels
+from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params
 from ._np_learners import Learner, Rows, Scorer, out_of_fold, threshold_at_cap
 
@@ -39,7 +39,7 @@ CS = (0.1, 1.0, 10.0, 100.0)  # tried by C="auto"
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)  # times gamma="scale", tried by gamma="auto"
 
 
-class NeymanPearsonClassifier(ClassifierMixin, BaseEstimator):
+class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     """As few misses as possible while at most a share `max_fpr` of the negatives raises a false alarm.
 
     A nonconvex SVM (Gasso et al.) spends its effort where the cap is decided, and gives up rows that cost too much. Its
@@ -57,8 +57,8 @@ class NeymanPearsonClassifier(ClassifierMixin, BaseEstimator):
     ramp : float, default=1.0
         Half the width of the ramp loss: towards 0 it becomes the 0-1 loss.
     solver : str, default="auto"
-        "annealed" (002, Algorithm 3), "uzawa" (Algorithms 1 and 2), "dc" (Algorithm 2 at equal costs), "cost-grid" (convex,
-        costs from a grid: AC-SVM), "generative" (minimax probability machine); for linear kernels "stochastic"
+        "annealed" (002, Algorithm 3), "uzawa" (Algorithms 1 and 2), "dc" (Algorithm 2 at equal costs), "cost-grid"
+        (convex, costs from a grid: AC-SVM), "generative" (minimax probability machine); for linear kernels "stochastic"
         (Algorithm 4) and "bundle" (`MeasureClassifier`). "auto" is "annealed", or "bundle" for a linear kernel on more
         than 20,000 rows.
     offset : {"folds", "train"}, default="folds"
@@ -239,18 +239,17 @@ class NeymanPearsonClassifier(ClassifierMixin, BaseEstimator):
         self.multiplier_ = float("nan") if scorer.ratio is None else float(scorer.ratio * balance)
         self.n_iter_ = scorer.n_iter
         self._score = scorer.score
-        sign = 1.0 if self._positive == self.classes_[1] else -1.0
-        self.intercept_ = np.array([sign * (scorer.bias - self._threshold)])
+        self.intercept_ = np.array([self._sign * (scorer.bias - self._threshold)])
         if scorer.machine is not None:
             self.support_ = np.flatnonzero(scorer.machine.dual.signed)
-            self.dual_coef_ = sign * scorer.machine.dual.signed[self.support_].reshape(1, -1)
+            self.dual_coef_ = self._sign * scorer.machine.dual.signed[self.support_].reshape(1, -1)
         if scorer.coef is not None:
-            self.coef_ = sign * scorer.coef.reshape(1, -1)
+            self.coef_ = self._sign * scorer.coef.reshape(1, -1)
         if not scorer.converged:
             warnings.warn(
                 f"{self.solver_} ended after {scorer.n_iter} rounds before the surrogate rate was at max_fpr="
-                f"{self.max_fpr} and the rows settled; the offset is exact all the same. A larger max_iter or ramp, or a "
-                "smaller C, may help",
+                f"{self.max_fpr} and the rows settled; the offset is exact all the same. A larger max_iter or ramp, "
+                "or a smaller C, may help",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -369,13 +368,11 @@ class NeymanPearsonClassifier(ClassifierMixin, BaseEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> np.ndarray:
         """The score minus the threshold: above 0 is what `predict` calls ``classes_[1]``."""
-        margin = self._margin(X)
-        return margin if self._positive == self.classes_[1] else -margin
+        return self._sign * self._margin(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where the score is strictly above the threshold."""
-        called = self._margin(X) > 0
-        return self.classes_[np.where(called == (self._positive == self.classes_[1]), 1, 0)]
+        return self._labels(self._margin(X) > 0)
 
     def _margin(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -384,7 +381,6 @@ class NeymanPearsonClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

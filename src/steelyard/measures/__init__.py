@@ -42,6 +42,7 @@ from .named import (
     NegCost,
     NegCQB,
     NegKLD,
+    NegNPCost,
     Precision,
     QMean,
     QMeasure,
@@ -51,7 +52,7 @@ from .named import (
 
 NAMED = (
     Accuracy, BalancedAccuracy, FBeta, Jaccard, GMean, HMean, QMean, MinRate, NegCost, Recall, Specificity, Precision,
-    MCC, NegKLD, NSS, NAS, NegAE, QMeasure, BAKLD, CQReward, BKReward, NegCQB,
+    MCC, NegNPCost, NegKLD, NSS, NAS, NegAE, QMeasure, BAKLD, CQReward, BKReward, NegCQB,
 )  # fmt: skip
 
 __all__ = [

@@ -223,6 +223,26 @@ class NegCost(Named):
         return -(float(self.fp) * _false_positives + float(self.fn) * _false_negatives)
 
 
+class NegNPCost(Named):
+    """Minus what a missed cap costs, ``-((1 - P) + max(0, (1 - N) - max_fpr) / max_fpr)``: 002's choice of models.
+
+    Misses count one for one; false alarms nothing up to the cap, and ``1 / max_fpr`` each beyond it.
+
+    >>> round(NegNPCost(max_fpr=0.05)(tpr=0.8, tnr=0.9), 4)
+    -1.2
+    """
+
+    def __init__(self, max_fpr: float = 0.05) -> None:
+        self.max_fpr = check_number(max_fpr, "max_fpr", low=0.0, high=1.0)
+        if not max_fpr > 0:
+            raise ValueError("max_fpr must be above 0: nothing can be paid for beyond a cap of 0")
+        super().__init__()
+
+    def _define(self) -> Measure:
+        cap = float(self.max_fpr)
+        return -(fnr + maximum(0, fpr - cap) / cap)
+
+
 class MCC(Named):
     """Matthews correlation, ``sqrt(p n) (P + N - 1) / sqrt(q (1 - q))``; 0 when all or nothing is called positive.
 

@@ -2,5 +2,6 @@
 
 from .cost_path import CostPathDisplay
 from .frontier import FrontierDisplay
+from .neyman_pearson import NeymanPearsonDisplay
 
-__all__ = ["CostPathDisplay", "FrontierDisplay"]
+__all__ = ["CostPathDisplay", "FrontierDisplay", "NeymanPearsonDisplay"]
