@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import made_batch
+import made_neyman_pearson
 import made_path
 import made_structural
 from made_tables import markdown
@@ -31,6 +32,7 @@ def everything(folder):
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
     made_structural.figures(RESULTS, folder)
+    made_neyman_pearson.figures(RESULTS, folder)
 
 
 def _where(machine):
@@ -186,10 +188,11 @@ def frontier_figure(path):
     plt.close(figure)
 
 
-FROM = {
+FROM = {  # tables made from a file of another name
     "structural_quality": "structural",
     "structural_optimum": "structural",
-}  # tables made from a file of another name
+    **made_neyman_pearson.FROM,
+}
 TABLES = {
     "thresholds": thresholds_table,
     "promise": promise_table,
@@ -205,4 +208,5 @@ TABLES = {
     "structural_quality": made_structural.quality_table,
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
+    **made_neyman_pearson.TABLES,
 }
