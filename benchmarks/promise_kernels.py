@@ -1,7 +1,7 @@
 """The promise of `NeymanPearsonClassifier` on unseen data, and its power, over a thousand simulated data sets.
 
-Three worlds of 1,000 rows, half of them negative: two Gaussians (a linear model is right), two moons and a ring around a
-disc (it is wrong). For each pair (cap, delta) the share of data sets whose false-alarm rate is above the cap, which
+Three worlds of 1,000 rows, half of them negative: two Gaussians (a linear model is right), two moons and a ring around
+a disc (it is wrong). For each pair (cap, delta) the share of data sets whose false-alarm rate is above the cap, which
 must be at most delta, and the mean true positive rate; rates are taken on 10,000 fresh negatives and 4,000 fresh
 positives. Half of the rows is held out to set the threshold by each rule:
 

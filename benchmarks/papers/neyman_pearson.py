@@ -3,8 +3,9 @@
 Positives are the majority class, as in the paper; P_fa is the rate of false alarms, P_nd of misses.
 
 - smo: one SVM on ijcnn1 (10,000 rows, RBF) by our SMO and by LIBSVM through `SVC`, and the whole annealed run.
-- table 2 and 3 (processor time): the annealed solver (Algorithm 3) against full Uzawa (Algorithms 1 and 2), on two Gaussians and on
-  spambase, over C and gamma. Both as we step the multiplier, and with the paper's small steps ``1 + nu (rate - rho)``.
+- table 2 and 3 (processor time): the annealed solver (Algorithm 3) against full Uzawa (Algorithms 1 and 2), on two
+  Gaussians and on spambase, over C and gamma. Both as we step the multiplier, and with the paper's small steps
+  ``1 + nu (rate - rho)``.
 - figure 3: a linear machine on spambase from 24 random starts, beside the start at zero.
 - figure 4: P_fa, P_nd and seconds over rho for the annealed machine, the cost grid (AC-SVM), the minimax machine (GEN),
   and logistic regression with an exactly tuned threshold, which the paper does not have. C and gamma are searched.
@@ -79,7 +80,9 @@ def small_steps(task, rounds, nu=0.5, most=400):
     """The multiplier by the paper's ``1 + nu (rate - rho) / rho`` in small steps, after `rounds` DC rounds each."""
     ratio, machine = 1.0, None
     part = dataclasses.replace(task, max_iter=rounds)
-    for n in range(1, most + 1):
+    n = 0
+    while n < most:
+        n += 1
         given_up = None if machine is None else machine.given_up
         machine = machines.dc(part, ratio, machine, given_up)
         if abs(machine.false_alarms - task.cap) <= machines.PRECISION * task.cap and machine.converged:
