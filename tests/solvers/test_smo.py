@@ -1,5 +1,10 @@
 """SMO: against a dense quadratic program and LIBSVM, with any boxes, any cache and any way to give the data."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -151,3 +156,14 @@ def test_running_out_of_steps_is_reported():
     assert not found.converged
     assert found.n_iter == 20
     assert found.violation > 1e-3
+
+
+def test_ctrl_c_is_heard_within_a_step_or_two():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 20)), rng.choice([-1.0, 1.0], 6000)
+    interrupt = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    started = time.monotonic()
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        smo.solve(smo.Kernel(X, "rbf", gamma=0.05, cache_size=1.0), y, 1.0, 0.0, 1e6)
+    assert time.monotonic() - started < 30
