@@ -104,11 +104,11 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import make_moons
     >>> import steelyard as sy
-    >>> X, y = make_moons(3000, noise=0.35, random_state=0)
+    >>> X, y = make_moons(3000, noise=0.35, random_state=1)
     >>> model = sy.NeymanPearsonClassifier(max_fpr=0.05, delta=0.1, random_state=0).fit(X[:1000], y[:1000])
     >>> called = model.predict(X[1000:])
     >>> [round(float(called[y[1000:] == k].mean()), 2) for k in (0, 1)]
-    [0.03, 0.73]
+    [0.02, 0.6]
     """
 
     def __init__(
