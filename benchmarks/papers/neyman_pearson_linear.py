@@ -91,7 +91,7 @@ def errors(model, X, y):
 
 
 def criterion(false_alarms, missed, cap):
-    return missed + max(0.0, false_alarms - cap) / cap
+    return -m.NegNPCost(cap)(tpr=1 - missed, tnr=1 - false_alarms)
 
 
 def by_criterion(models, X, y, cap):

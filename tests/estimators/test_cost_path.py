@@ -283,6 +283,7 @@ def test_an_interrupted_path_keeps_what_was_computed():
         import os, signal, threading, warnings
         import numpy as np, steelyard as sy
         from sklearn.exceptions import ConvergenceWarning
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
         rng = np.random.default_rng(0)
         X = rng.normal(size=(20_000, 40))
         y = (X[:, 0] + 3 * rng.normal(size=20_000) > 0).astype(int)

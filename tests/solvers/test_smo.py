@@ -158,7 +158,7 @@ def test_running_out_of_steps_is_reported():
     assert found.violation > 1e-3
 
 
-def test_ctrl_c_is_heard_within_a_step_or_two():
+def test_ctrl_c_is_heard_within_a_step_or_two(interrupts):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6000, 20)), rng.choice([-1.0, 1.0], 6000)
     interrupt = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -182,7 +182,7 @@ def test_huge_rows_are_refused():
         solve(1e160 * X, Y, "f1", 1.0)
 
 
-def test_an_interrupt_stops_at_the_next_cut():
+def test_an_interrupt_stops_at_the_next_cut(interrupts):
     seen = []
 
     def press(state):
