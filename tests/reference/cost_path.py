@@ -71,28 +71,25 @@ def algorithm_1(X, y, lam, tol=1e-9):
         change = np.where(L, -y, 0.0)  # of alpha per unit of delta c = 2 epsilon / n
         change[M] = _solve(YX[M], Q(change)[M])
         slope = Q(change) / lam
-        epsilon, event = 1.0 - tau, None
         c = cost(tau)
-        for i in range(n):
-            if M[i]:
-                if change[i] > -y[i]:
-                    epsilon, event = min(
-                        (epsilon, event),
-                        (max(n / 2 * (c[i] - alpha[i]) / (change[i] + y[i]), 0.0), (i, "L")),
-                        key=lambda e: e[0],
-                    )
-                if change[i] < 0:
-                    epsilon, event = min(
-                        (epsilon, event), (max(n / 2 * -alpha[i] / change[i], 0.0), (i, "R")), key=lambda e: e[0]
-                    )
-            elif i != just_left and gradient[i] * slope[i] < 0:
-                epsilon, event = min((epsilon, event), (n / 2 * -gradient[i] / slope[i], (i, "M")), key=lambda e: e[0])
+        moving = ~M & (gradient * slope < 0)
+        if just_left >= 0:
+            moving[just_left] = False
+        up, down = M & (change > -y), M & (change < 0)
+        ways = [(1.0 - tau, -1, "")]  # the shortest of eq. (19), (21) and (23)
+        for to, rows, distance in (
+            ("M", moving, -gradient[moving] / slope[moving]),
+            ("L", up, (c[up] - alpha[up]) / (change[up] + y[up])),
+            ("R", down, -alpha[down] / change[down]),
+        ):
+            if rows.any():
+                ways.append((max(n / 2 * distance.min(), 0.0), np.flatnonzero(rows)[distance.argmin()], to))
+        epsilon, i, to = min(ways)
         tau += epsilon
         alpha = alpha + 2 * epsilon / n * change
         gradient = gradient + 2 * epsilon / n * slope
         just_left = -1
-        if event is not None:
-            i, to = event
+        if i >= 0:
             M[i], L[i] = to == "M", to == "L"
             gradient[i] = 0.0
             just_left = -1 if to == "M" else i

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import pairwise_kernels
 
 LARGEST = 20_000  # rows: the factor of a kernel matrix takes up to n^2 numbers
@@ -45,48 +46,37 @@ class KernelFeatures:
                 f"a kernel path on {X.shape[0]} rows would hold up to {X.shape[0]}^2 numbers; the limit is {LARGEST} "
                 "rows. Train on a sample, or take kernel='linear' on an explicit feature map (Nystroem)"
             )
-        if self.kernel == "precomputed":
-            diagonal = np.asarray(np.diagonal(X), dtype=np.float64).copy()
-            column = lambda i: X[:, i]
-        else:
-            diagonal = np.array([self._kernel(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
-            column = lambda i: self._kernel(X, X[i : i + 1])[:, 0]
-        factor, pivots = _pivoted_cholesky(diagonal, column)
+        K = np.array(_dense(X), dtype=np.float64, order="C") if self.kernel == "precomputed" else self._kernel(X, X)
+        factor, pivots = _pivoted_cholesky(K)
         self.pivots_ = pivots
         self.landmarks_ = None if self.kernel == "precomputed" else X[pivots]
         self.triangle_ = factor[pivots]
         return with_constant(factor) if self.constant else factor
 
     def __call__(self, X: Any) -> np.ndarray:
-        cross = X[:, self.pivots_] if self.landmarks_ is None else self._kernel(X, self.landmarks_)
-        features = solve_triangular(self.triangle_, np.asarray(cross).T, lower=True).T
+        cross = _dense(X[:, self.pivots_]) if self.landmarks_ is None else self._kernel(X, self.landmarks_)
+        features = solve_triangular(self.triangle_, cross.T, lower=True).T
         return with_constant(features) if self.constant else features
 
     def _kernel(self, A: Any, B: Any) -> np.ndarray:
         return np.asarray(pairwise_kernels(A, B, metric=self.kernel, **self.params))
 
 
-def _pivoted_cholesky(diagonal: np.ndarray, column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """F with F F' = K to RANK_TOL, and its pivots; ``F[pivots]`` is lower triangular. O(n r^2) time, O(n r) numbers."""
-    n = len(diagonal)
-    largest = float(diagonal.max())
+def _pivoted_cholesky(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """F with F F' = K to RANK_TOL, and its pivots; ``F[pivots]`` is lower triangular. K may be overwritten."""
+    largest = float(np.diagonal(K).max())
     if not largest > 0.0:
         raise ValueError("the kernel is zero on every row: nothing can be learned from it")
-    factor, pivots, left = np.zeros((n, min(n, 64))), [], diagonal.copy()
-    while len(pivots) < n:
-        i = int(np.argmax(left))
-        if left[i] <= RANK_TOL * largest:
-            break
-        r = len(pivots)
-        if r == factor.shape[1]:
-            factor = np.hstack([factor, np.zeros((n, min(n - r, r)))])
-        new = (np.asarray(column(i), dtype=np.float64) - factor[:, :r] @ factor[i, :r]) / np.sqrt(left[i])
-        new[pivots] = 0.0
-        factor[:, r] = new
-        pivots.append(i)
-        left -= new**2
-        left[pivots] = -np.inf
-    return np.ascontiguousarray(factor[:, : len(pivots)]), np.array(pivots)
+    # K is symmetric, so its transpose is the same matrix, in the order that LAPACK takes without a copy.
+    triangle, order, rank, _ = dpstrf(K.T, tol=RANK_TOL * largest, lower=1, overwrite_a=1)
+    order = order - 1
+    factor = np.zeros((len(K), rank))
+    factor[order] = np.tril(triangle[:, :rank])
+    return factor, order[:rank]
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
 def with_constant(X: Any) -> Any:
