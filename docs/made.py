@@ -10,6 +10,7 @@ from pathlib import Path
 import made_batch
 import made_neyman_pearson
 import made_path
+import made_path_views
 import made_structural
 from made_tables import markdown
 
@@ -33,6 +34,7 @@ def everything(folder):
     made_batch.figures(RESULTS, folder)
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
+    made_path_views.everything(RESULTS, folder)
 
 
 def _where(machine):
@@ -202,6 +204,9 @@ TABLES = {
     "neyman_pearson_stream": neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
     "path": made_path.path_table,
+    "calibration": made_path_views.calibration_table,
+    "cost_path": made_path_views.cost_path_table,
+    "quantiles": made_path_views.quantiles_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": made_structural.structural_table,

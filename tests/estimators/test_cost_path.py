@@ -116,6 +116,14 @@ def test_probabilities_stay_off_0_and_1_by_half_a_row():
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
+def test_at_the_ends_not_all_rows_need_be_of_one_class():
+    """w = (5, 1) / 26 is the shortest with margin 1 on the positives, and negative on the negatives."""
+    rows, y = np.array([[-5.0], [5.0]]), np.array([0, 1])
+    path = sy.CostPath(C=10.0).fit(rows, y)
+    np.testing.assert_allclose(np.r_[path.at(0.0).coef_[0], path.at(0.0).intercept_], [5 / 26, 1 / 26], rtol=1e-6)
+    assert path.at(0.0).predict(rows).tolist() == path.at(1.0).predict(rows).tolist() == [0, 1]
+
+
 def test_recrossing_is_the_share_of_rows_with_two_changes_of_sign_or_more(path):
     """Over all costs a score goes from above zero to below, so the number of changes is odd; over a part it may be two."""
     seen = []
