@@ -17,7 +17,7 @@ import steelyard as sy
 import steelyard.measures as m
 from _run import interleaved, write
 from steelyard.solvers.stochastic import Stream
-from steelyard.solvers.stream_problem import Problem
+from steelyard.solvers.stream_problem import Pass, Problem
 
 REPEATS = 15
 WANTED = {
@@ -50,7 +50,7 @@ def jobs_for(X, y, shuffle):
     problem = Problem(m.BAKLD(weight=0.5))
 
     def loop():
-        Stream(problem, X.shape[1]).learn(X, signs, shuffle=shuffle, fresh=True)
+        Stream(problem, X.shape[1]).learn(X, signs, None, Pass(shuffle, fresh=True))
 
     def fit():
         sy.OnlineClassifier(m.BAKLD(weight=0.5), shuffle=shuffle, random_state=0).fit(X, y)

@@ -9,7 +9,7 @@ from _run import RESULTS
 
 COLOURS = {
     "NEMSIS": "C0", "NEMSIS-NS": "C1", "SCAN": "C0", "SCAN-NS": "C1",
-    "1PMB": "C3", "guarded": "C2", "logistic regression": "0.3",
+    "1PMB": "C3", "guarded": "C2", "structural SVM": "C4", "logistic regression": "0.3",
 }  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def over_time(panels, label, name):
                 values.append(curve["value"])
             else:
                 ax.plot(curve["seconds"], curve["value"], ".-", ms=3, lw=1, color=COLOURS[who], label=who)
-                values.extend(curve["value"])
+                values.extend(curve["value"] if who != "structural SVM" else [max(curve["value"])])
         top = max(values)
         ax.set(xscale="log", title=title, xlabel="seconds", ylim=(max(min(values), top - 0.5), top + 0.02))
     axes[0].legend(fontsize=6)
@@ -69,8 +69,8 @@ def bars(panel):
     names = sorted(panel, key=lambda name: panel[name]["prevalence"])
     whos = [who for who in panel[names[0]] if who != "prevalence"]
     for k, who in enumerate(whos):
-        places = [i + 0.16 * (k - 2) for i in range(len(names))]
-        axes[0].bar(places, [max(panel[name][who]["kld"], 1e-7) for name in names], 0.15, color=COLOURS[who], label=who)
+        places = [i + 0.14 * (k - len(whos) / 2 + 0.5) for i in range(len(names))]
+        axes[0].bar(places, [max(panel[name][who]["kld"], 1e-7) for name in names], 0.13, color=COLOURS[who], label=who)
     axes[0].set(yscale="log", ylabel="KLD")
     axes[0].set_xticks(range(len(names)), [f"{n}\n{100 * panel[n]['prevalence']:.2g} %" for n in names], fontsize=6)
     axes[0].legend(fontsize=6)

@@ -13,31 +13,15 @@
 #include "arrays.hpp"
 #include "bind_batch.hpp"
 #include "cost_grid.hpp"
+#include "matrix.hpp"
 
 namespace nb = nanobind;
 using namespace steelyard;
 
 namespace {
 
-using Values = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-
-// 64-bit indices are left out: they would double the code, and 2^31 stored values do not fit a batch.
 using BatchRows = std::variant<DenseRows<float>, DenseRows<double>, SparseRows<float, std::int32_t>,
                                SparseRows<double, std::int32_t>>;
-
-template <class T>
-BatchRows rows_of(const Values& values, const std::optional<Ints>& columns, const std::optional<Ints>& starts, Index n_cols) {
-    const T* data = static_cast<const T*>(values.data());
-    if (!columns) return DenseRows<T>{data, static_cast<Index>(values.shape(0)), n_cols};
-    const Index n_rows = static_cast<Index>(starts->shape(0)) - 1;
-    return SparseRows<T, std::int32_t>{data, columns->data(), starts->data(), n_rows, n_cols};
-}
-
-BatchRows rows_of(const Values& values, const std::optional<Ints>& columns, const std::optional<Ints>& starts, Index n_cols) {
-    if (values.dtype() == nb::dtype<float>()) return rows_of<float>(values, columns, starts, n_cols);
-    if (values.dtype() == nb::dtype<double>()) return rows_of<double>(values, columns, starts, n_cols);
-    throw nb::type_error("values must be float32 or float64");
-}
 
 LossKind loss_of(const std::string& name) {
     if (name == "hinge") return LossKind::hinge;
@@ -64,11 +48,11 @@ nb::list to_python(std::vector<Solution>&& found) {
     return out;
 }
 
-nb::list solve_cost_grid(Values values, std::optional<Ints> columns, std::optional<Ints> starts, Index n_cols, Doubles y,
+nb::list solve_cost_grid(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols, Doubles y,
                          Doubles weight, Matrix costs, Doubles C, const std::string& loss, const std::string& solver,
                          double tol, double max_passes, std::uint64_t seed, int n_threads, double mu, bool line_search,
                          bool share_cuts) {
-    const BatchRows rows = rows_of(values, columns, starts, n_cols);
+    const auto rows = rows_as<BatchRows>(values, columns, starts, n_cols);
     Grid grid{y.data(), weight.data(), {}, {C.data(), C.data() + C.shape(0)}, solver_of(solver), {tol, max_passes, seed},
               {mu, line_search, share_cuts, n_threads}};
     for (std::size_t k = 0; k < costs.shape(0); ++k) grid.pairs.push_back({costs(k, 1), costs(k, 0)});

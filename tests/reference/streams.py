@@ -179,6 +179,23 @@ class Scan(Nemsis):
         self.restart()
 
 
+class Spade(Nemsis):
+    """NEMSIS whose duals look at rates that forget: a step of 1/sqrt(k) towards each reward in place of 1/k."""
+
+    def restart(self):
+        super().restart()
+        self.rate = {+1: 0.0, -1: 0.0}
+
+    def see(self, x, y):
+        before = self.reward[y]
+        found = super().see(x, y)
+        self.rate[y] += (self.reward[y] - before - self.rate[y]) / math.sqrt(self.seen[y])
+        return found
+
+    def rates(self):
+        return tuple(inside(self.rate[c]) for c in (+1, -1))
+
+
 # -- paper 002 -----------------------------------------------------------------------------------------------------
 class NeymanPearson:
     """Algorithm 4: min P_nd s.t. P_fa <= rho; or, with q, s.t. P_fa <= q (1 - P_nd) (section 4), on the latest positive."""

@@ -7,6 +7,7 @@ import steelyard as sy
 import steelyard.measures as m
 from reference import streams as reference
 from steelyard.solvers.nesting import stages
+from steelyard.solvers.stochastic import balanced_order
 from steelyard.solvers.stream_problem import NeymanPearson, Scan
 
 
@@ -137,10 +138,64 @@ def test_q_value_form():
     np.testing.assert_allclose(walk(model, X, y), reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
 
 
-def test_spade_forgets_where_nemsis_averages():
-    X, y = rows(400)
-    paths = [walk(letter(m.GMean(), solver=solver), X, y)[-1] for solver in ("nemsis", "spade")]
-    assert np.abs(paths[0] - paths[1]).max() > 1e-6
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("dual_rates", ["counts", "surrogate"])
+def test_spade_is_its_reference(name, dual_rates):
+    measure, psi, zeta1, zeta2, ranges = NESTED[name]
+    X, y = rows()
+    ours = walk(letter(measure, solver="spade", dual_rates=dual_rates), X, y)
+    algorithm = reference.Spade(4, psi, zeta1, zeta2, 0.5, counts=dual_rates == "counts", ranges=ranges)
+    np.testing.assert_allclose(ours, reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
+    assert np.abs(ours[-1] - walk(letter(measure, dual_rates=dual_rates), X, y)[-1]).max() > 1e-6  # NEMSIS averages
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_sampling_is_algorithm_4_on_rows_picked_from_each_class_alike(weighted):
+    X, y = rows(2000)
+    weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float) if weighted else None
+    model = letter(
+        m.Recall(), subject_to=m.fpr <= 0.1, reward="sigmoid", eta0=0.3, max_iter=2,
+        solver=NeymanPearson(gain=0.001, balanced=True),
+    ).fit(X, y, sample_weight=weight)  # fmt: skip
+    algorithm = reference.NeymanPearson(4, 0.1, gamma0=0.3, nu=0.001, balanced=True)
+    seed = model._stream.problem.seed
+    orders = [balanced_order(y.astype(np.int8), weight, (seed, number)) for number in (0, 1)]
+    for i in np.concatenate(orders):
+        algorithm.step(X[i], y[i])
+    np.testing.assert_allclose(model.coef_.ravel(), algorithm.w, rtol=1e-8, atol=1e-10)
+    picked = np.bincount(orders[0], minlength=len(y))
+    assert abs(picked[y > 0].sum() - 1000) < 100  # 0.2 of the rows are positive
+    assert not np.array_equal(*orders)
+    if weighted:
+        assert picked[weight == 0].sum() == 0
+        assert picked[(weight == 2) & (y < 0)].mean() > 1.5 * picked[(weight == 1) & (y < 0)].mean()
+
+
+def test_balanced_sampling_has_the_smaller_variance_when_one_class_is_rare():
+    """Steps on rows as they come, weighed by one over the share of their class, have the same mean; that their
+    variance is smaller holds for equal shares only."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4))
+    y = np.where(X[:, 0] > 2.0, 1, -1).astype(np.int8)
+    pull = (y / 2)[:, None] * X  # the first step of either algorithm, from w = 0: slope 1/4, coefficients 1
+    share = np.where(y > 0, np.mean(y > 0), np.mean(y < 0))
+    as_they_come = pull / share[:, None]
+    picked = 2 * pull[balanced_order(y, None, (0, 0))]
+    np.testing.assert_allclose(picked.mean(axis=0), as_they_come.mean(axis=0), atol=0.05)
+    assert picked.var(axis=0).sum() < 0.3 * as_they_come.var(axis=0).sum()
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "message"),
+    [
+        (NeymanPearson(balanced=True), {"measure": m.Recall(), "subject_to": m.fpr <= 0.1}, "rows more than once"),
+        (Scan(epoch=100), {"measure": m.CQReward()}, "there are no epochs"),
+    ],
+)
+def test_what_the_guard_does_not_take(solver, options, message):
+    X, y = rows()
+    with pytest.raises(ValueError, match=message):
+        sy.OnlineClassifier(solver=solver, **options).fit(X, y)
 
 
 def test_stages_of_named_measures():

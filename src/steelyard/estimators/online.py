@@ -22,7 +22,7 @@ from ..measures import BAKLD, Constraint, Measure
 from ..measures.constraints import as_constraints
 from ..solvers.one_pass import MiniBatchStream
 from ..solvers.stochastic import BadRowError, Stream
-from ..solvers.stream_problem import BY_NAME, OnePassMiniBatch, Problem, check_problem, choose_solver
+from ..solvers.stream_problem import BY_NAME, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
 from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
 from . import _stream_input as rows_in
@@ -160,7 +160,7 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
         progress = Progress(self.verbose, total=passes * len(y))
         for number in range(passes):
             try:
-                stream.learn(X, signs, weight, shuffle=bool(self.shuffle), number=number, fresh=not go_on)
+                stream.learn(X, signs, weight, Pass(bool(self.shuffle), number, fresh=not go_on))
             except BadRowError as error:
                 raise rows_in.explain(error, X, type(self).__name__) from None
             progress.update(len(y), self._message(stream))

@@ -23,7 +23,7 @@ from .. import _core
 from ..measures import Measure
 from . import frontier
 from .nesting import stages
-from .stream_problem import REWARDS, NeymanPearson, Problem, Scan, Spade
+from .stream_problem import IN_ORDER, REWARDS, NeymanPearson, Pass, Problem, Scan, Spade
 
 Array = NDArray[np.float64]
 
@@ -31,6 +31,7 @@ ADAPTIVE, ROOT, INVERSE = 0, 1, 2  # in the order of Steps in stream_state.hpp
 RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 2048, 32768
 RESERVOIR_VALUES = 2**26
 HELD_OUT, HELD_WHILE_WIDE = 0.2, 0.1
+EPOCH = 1000
 
 
 @dataclass(frozen=True)
@@ -59,25 +60,19 @@ class Stream:
         self._learner = _core.StreamLearner(_settings(problem, n_features), n_features, _duals(problem))
         self._model: LinearModel | None = None
 
-    def learn(
-        self,
-        X: Any,
-        y: NDArray[np.int8],
-        weight: Array | None = None,
-        *,
-        shuffle: bool = False,
-        number: int = 0,
-        fresh: bool = False,
-    ) -> None:
-        """Learn from rows with labels -1 and +1. Pass `number` > 0 sees again the rows of pass 0; `fresh` says that
-        this object is dropped if a row is bad, so that no copy of the state need be kept."""
-        run = _core.Pass()
-        run.shuffle, run.first, run.number, run.disposable = shuffle, number == 0, number, fresh
+    def learn(self, X: Any, y: NDArray[np.int8], weight: Array | None = None, run: Pass = IN_ORDER) -> None:
+        """Learn from rows with labels -1 and +1."""
+        solver = self.problem.solver
+        if run.shuffle and isinstance(solver, NeymanPearson) and solver.balanced:
+            picked = balanced_order(y, weight, (self.problem.seed, run.number))
+            return self.learn(X[picked], y[picked], None, dataclasses.replace(run, shuffle=False))
+        how = _core.Pass()
+        how.shuffle, how.first, how.number, how.disposable = run.shuffle, run.number == 0, run.number, run.fresh
         self._model = None
         if isinstance(X, np.ndarray):
-            bad = self._learner.learn_dense(X, y, weight, run)
+            bad = self._learner.learn_dense(X, y, weight, how)
         else:
-            bad = self._learner.learn_sparse(X.data, X.indices, X.indptr, X.shape[1], y, weight, run)
+            bad = self._learner.learn_sparse(X.data, X.indices, X.indptr, X.shape[1], y, weight, how)
         if bad >= 0:
             raise BadRowError(bad)
 
@@ -106,7 +101,7 @@ class Stream:
             np.concatenate([w * (m / w.sum()) for w, m in zip(weights, mass, strict=True)]),
         )
         choice = _choose(dataclasses.replace(points, n_rows=max(int(sum(mass)), 1)), self.problem)
-        return LinearModel(w, -_finite(choice.threshold, np.concatenate(scored)), choice.tpr, choice.tnr)
+        return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr)
 
     @property
     def n_rows(self) -> int:
@@ -143,6 +138,16 @@ class Stream:
         self.load(saved["state"])
 
 
+def balanced_order(y: NDArray[np.int8], weight: Array | None, seed: tuple[int, int]) -> NDArray[np.intp]:
+    """As many rows as there are, picked from the two classes with equal probability, with replacement, and within a
+    class by weight (paper 002, section 3.3)."""
+    rng = np.random.default_rng(seed)
+    chance = np.ones(len(y)) if weight is None else weight.copy()
+    for side in (y > 0, y < 0):
+        chance[side] *= 0.5 / max(chance[side].sum(), 1e-300)
+    return rng.choice(len(y), len(y), p=chance / chance.sum())
+
+
 def learning_curve(marks: Array, measure: Measure, prevalence: float) -> dict[str, Array]:
     """From running tallies (`History` in stream_state.hpp) to rates between marks."""
     rows = marks[:, 0]
@@ -173,15 +178,6 @@ def _choose(points: frontier.Frontier, problem: Problem) -> frontier.Choice:
     return frontier.Choice(k, float(points.thresholds[k]), float(points.tpr[k]), float(points.tnr[k]), float("nan"))
 
 
-def _finite(threshold: float, scores: Array) -> float:
-    """An infinite threshold (all or nothing is called positive) as a number beyond all scores."""
-    if np.isfinite(threshold):
-        return threshold
-    low, high = float(scores.min()), float(scores.max())
-    gap = max(high - low, 1.0)
-    return high + gap if threshold > 0 else low - gap
-
-
 def _settings(problem: Problem, n_features: int) -> _core.LearnerSettings:
     solver, settings = problem.solver, _core.LearnerSettings()
     settings.duals = _dual_settings(problem)
@@ -196,7 +192,7 @@ def _settings(problem: Problem, n_features: int) -> _core.LearnerSettings:
         settings.steps = ADAPTIVE if problem.guard and problem.eta0 is None else ROOT
     settings.growth = 1.0 if problem.guard else 0.0
     if isinstance(solver, Scan) and not problem.guard:
-        settings.epoch, settings.epoch_growth = float(solver.epoch), solver.growth
+        settings.epoch, settings.epoch_growth = float(solver.epoch or EPOCH), solver.growth
     if problem.guard and problem.fit_intercept:
         most = RESERVOIR if problem.constraint is None else RESERVOIR_WITH_CONSTRAINT
         settings.capacity = max(min(most, RESERVOIR_VALUES // n_features), 256)

@@ -31,17 +31,21 @@ class Spade:
 
 @dataclass(frozen=True)
 class Scan:
-    """Ratios (paper 001, Algorithm 3). To the letter (``guard=False``) epochs of `epoch`, `epoch` * `growth`, ... rows
-    alternate between learning and estimating the level; with the guard the level follows the running rates."""
+    """Ratios (paper 001, Algorithm 3). To the letter (``guard=False``) epochs of `epoch` (or 1000) rows, growing by
+    `growth`, alternate between learning and estimating the level (Theorem 6). With the guard there are none: at the
+    level of the running rates the gradient of numerator - level * denominator is the ratio's own, times the
+    denominator, so the level is that of the moment and no row is spent on estimating it."""
 
-    epoch: int = 1000
+    epoch: int | None = None
     growth: float = 2.0
 
 
 @dataclass(frozen=True)
 class NeymanPearson:
-    """Stochastic Neyman-Pearson (paper 002, Algorithm 4): `gain` of the multiplier, `width` of a nonconvex reward,
-    `balanced` classes of equal weight (``guard=False`` only)."""
+    """Stochastic Neyman-Pearson (paper 002, Algorithm 4): `gain` of the multiplier, `width` of a nonconvex reward.
+    `balanced` (``guard=False`` only) is the paper's balanced sampling: `fit` picks rows of each class with equal
+    probability, with replacement, and their coefficients are 1 and the multiplier; chunks of `partial_fit` are taken
+    to be picked like that already."""
 
     gain: float | None = None
     width: float = 1.0
@@ -85,6 +89,19 @@ class Problem:
     refresh: int = 16
     fit_intercept: bool = True
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One time over the rows of a chunk. `number` > 0 sees again the rows of pass 0; `fresh` says that the learner is
+    dropped if a row is bad, so that no copy of its state need be kept."""
+
+    shuffle: bool = False
+    number: int = 0
+    fresh: bool = False
+
+
+IN_ORDER = Pass()
 
 
 @lru_cache(maxsize=256)
@@ -137,6 +154,16 @@ def check_problem(problem: Problem) -> None:
     if problem.constraint is not None and not problem.constraint.is_linear:
         raise ValueError(
             f"{problem.constraint!r} is not linear in the rates; use a cap on fpr, or a floor of precision or recall"
+        )
+    if problem.guard and isinstance(solver, NeymanPearson) and solver.balanced:
+        raise ValueError(
+            "balanced=True picks rows more than once, and the guard's threshold needs rows that were not learned from: "
+            "use guard=False, or balanced=False, which weighs the classes alike instead"
+        )
+    if problem.guard and isinstance(solver, Scan) and solver.epoch is not None:
+        raise ValueError(
+            f"epoch={solver.epoch!r} is for guard=False: with the guard the level follows the running rates, "
+            "and there are no epochs"
         )
     if isinstance(solver, Frontier) and not problem.guard:
         raise ValueError("solver='frontier' is the guard's: it needs guard=True")
