@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..solvers import approximate_path, cost_path, frontier, path_scores
-from ._binary import check_measure, check_weight, encode_labels
+from ._binary import BinaryMixin, check_measure, check_weight, encode_labels
 from ._path_estimator import PathEstimator
 
 METHODS = ("auto", "exact", "approximate")
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000  # up to here "auto" takes the exact path
 
 
-class CostClassifier(ClassifierMixin, BaseEstimator):
+class CostClassifier(BinaryMixin, BaseEstimator):
     """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`."""
 
     def __init__(self, tau: float = 0.5) -> None:
@@ -41,26 +41,22 @@ class CostClassifier(ClassifierMixin, BaseEstimator):
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
         check_is_fitted(self, "classes_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        score = np.asarray(self._features(X) @ self._w)
-        return score if self._positive == self.classes_[1] else -score
+        return self._sign * np.asarray(self._features(X) @ self._w)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""
-        score = self.decision_function(X)
-        called = score > 0 if self._positive == self.classes_[1] else score >= 0
-        return self.classes_[called.astype(int)]
+        return self._labels(self.decision_function(X) * self._sign > 0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
 
-class CostPath(ClassifierMixin, PathEstimator):
+class CostPath(BinaryMixin, PathEstimator):
     """One training, and the classifier for every pair of misclassification costs, with probabilities.
 
     `at(tau)` is the SVM with false positives at cost tau and false negatives at 1 - tau; `best` picks the cost that
@@ -195,9 +191,8 @@ class CostPath(ClassifierMixin, PathEstimator):
         return self._split(self._path.models([self._check_tau(t, None) for t in wanted]))
 
     def _split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        sign = 1.0 if self._positive == self.classes_[1] else -1.0
-        intercept = sign * w[:, -1] if self.fit_intercept else np.zeros(len(w))
-        return sign * w[:, : self.n_features_in_], intercept
+        intercept = self._sign * w[:, -1] if self.fit_intercept else np.zeros(len(w))
+        return self._sign * w[:, : self.n_features_in_], intercept
 
     def _check_tau(self, tau: Any, costs: Any) -> float:
         if (tau is None) == (costs is None):
@@ -254,15 +249,12 @@ class CostPath(ClassifierMixin, PathEstimator):
         share = path_scores.sign_changes(self._path, rows).share_positive()
         edge = 0.5 / max(self._n_rows, 1.0)
         share = np.clip(share, edge, 1.0 - edge)
-        columns = [1.0 - share, share] if self._positive == self.classes_[1] else [share, 1.0 - share]
-        return np.column_stack(columns)
+        return self._probabilities(share)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its probability is above one half."""
         check_is_fitted(self)
-        second = self._positive == self.classes_[1]
-        called = self.predict_proba(X)[:, int(second)] > 0.5
-        return self.classes_[np.where(called == second, 1, 0)]
+        return self._labels(self.predict_proba(X)[:, int(self._sign > 0)] > 0.5)
 
     @property
     def recrossing_(self) -> float:
@@ -270,8 +262,3 @@ class CostPath(ClassifierMixin, PathEstimator):
         if self._recrossing is None:
             self._recrossing = path_scores.sign_changes(self._path, self._train_rows).recrossing()
         return self._recrossing
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
