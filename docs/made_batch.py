@@ -103,7 +103,7 @@ def fmeasure_table(found):
     sets = found["table"]
     methods = list(dict.fromkeys(method for t in sets.values() for method in t["methods"]))
     cells = {method: [t["methods"].get(method) for t in sets.values()] for method in methods}
-    show = lambda c: "" if c is None else f"{100 * c['f1']:.2f}, {c['seconds']:.2f} s"
+    show = lambda c: "" if c is None else f"{100 * c['f1']:.2f}, {c['seconds']:.2f}\u00a0s"
     table = markdown(("", *sets), [(method, *map(show, row)) for method, row in cells.items()])
     if "StructuralSVM" not in cells:
         return table
