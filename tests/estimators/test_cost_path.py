@@ -238,8 +238,8 @@ def test_one_class_and_other_mistakes():
         sy.CostPath(C="1").fit(X[:50], Y[:50])
 
 
-@pytest.mark.parametrize("kind", ["plain", "constant column", "conflicting duplicates"])
-@pytest.mark.parametrize("C", [1e-8, 1e8])
+@pytest.mark.parametrize("kind", ["plain", "constant column", "conflicting duplicates", "one point, both labels"])
+@pytest.mark.parametrize("C", [1e-8, 1e7, 1e8])
 def test_extreme_regularisation_is_right_or_warned_of(C, kind):
     """Tiny C: w is C times the weighted sum of rows at every cost. Huge C: the losses alone decide."""
     rows, y = X[:60], Y[:60]
@@ -247,6 +247,8 @@ def test_extreme_regularisation_is_right_or_warned_of(C, kind):
         rows = np.c_[rows, np.full(60, 3.0)]
     elif kind == "conflicting duplicates":
         rows, y = np.repeat(X[:15], 4, axis=0), np.tile([0, 1, 1, 1], 15)
+    elif kind == "one point, both labels":
+        rows, y = np.ones((60, 2)), np.tile([0, 1], 30)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         path = sy.CostPath(C=C).fit(rows, y)
