@@ -9,6 +9,7 @@ from pathlib import Path
 
 import made_batch
 import made_neyman_pearson
+import made_online
 import made_path
 import made_path_views
 import made_structural
@@ -72,78 +73,6 @@ def promise_table(found):
     return markdown(header, rows) + f"\n\nCap {cap:g}, {size}; rates are exact, from the known distributions."
 
 
-def online_table(found):
-    rows = []
-    for name, case in found["cases"].items():
-        speed, times, wanted = case["rows_per_s"], case["times_sgd"], case["wanted"]
-        rows.append(
-            (
-                f"{name}, {case['rows']:,} x {case['features']:,}",
-                f"{speed['sgd'] / 1e6:.1f} M",
-                f"{speed['loop'] / 1e6:.1f} M",
-                f"**{times['loop']:.1f}** (aim {wanted['loop']:g})",
-                f"**{times['fit']:.1f}** (aim {wanted['fit']:g})",
-                f"{100 * case['share_of_read_bandwidth']:.0f} % of {case['read_gb_per_s']:.0f} GB/s",
-            )
-        )
-    header = ("", "SGD, rows/s", "the loop, rows/s", "loop over SGD", "`fit` over SGD", "read bandwidth used")
-    return markdown(header, rows)
-
-
-def online_steps_table(found):
-    sets = found["sets"]
-    rows = [
-        (
-            name,
-            f"{one['rows']:,} x {one['features']:,}",
-            *(f"{one[label]['gap']:+.4f} ± {one[label]['standard_error']:.4f}" for label in ("BAKLD", "NegKLD")),
-            "yes" if one["within"] else "**no**",
-        )
-        for name, one in sets.items()
-    ]
-    met = sum(one["within"] for one in sets.values())
-    return f"Within 0.005 (BAKLD) and 0.001 (KLD) of the tuned step on **{met} of {len(sets)}** sets.\n\n" + markdown(
-        ("", "size", "BAKLD, auto minus tuned", "NegKLD, auto minus tuned", "within"), rows
-    )
-
-
-def quantification_table(found):
-    rows = [(name, v["claim"], f"{v['held']} of {v['of']} panels") for name, v in found["verdicts"].items()]
-    kld = [
-        (
-            f"{name} ({100 * one['prevalence']:.2g} %)",
-            *(f"{one[who]['kld']:.5f} / {one[who]['ba']:.3f}" for who in one if who != "prevalence"),
-        )
-        for name, one in found["figure 3"].items()
-    ]
-    whos = [who for who in next(iter(found["figure 3"].values())) if who != "prevalence"]
-    return (
-        markdown(("", "claim", "held"), rows)
-        + "\n\nKLD and balanced accuracy when NegKLD is all that is asked for:\n\n"
-        + markdown(("", *whos), kld)
-    )
-
-
-def neyman_pearson_stream_table(found):
-    rows = [
-        (
-            name,
-            f"{one['cap']:g}",
-            *(
-                f"{one[who]['false_alarms']:.4f} / {one[who]['missed']:.4f}"
-                for who in ("online", "logistic regression")
-            ),
-            "yes" if one["cap_held"] else "**no**",
-            "yes" if one["missed_at_or_below"] else "**no**",
-        )
-        for name, caps in found["problems"].items()
-        for one in caps
-    ]
-    return markdown(
-        ("", "cap", "online: false alarms / missed", "logistic regression", "cap held", "misses at or below"), rows
-    )
-
-
 def copy_figures(folder):
     for figure in RESULTS.glob("*.svg"):
         (folder / figure.name).write_bytes(figure.read_bytes())
@@ -198,10 +127,11 @@ FROM = {  # tables made from a file of another name
 TABLES = {
     "thresholds": thresholds_table,
     "promise": promise_table,
-    "online": online_table,
-    "online_steps": online_steps_table,
-    "quantification": quantification_table,
-    "neyman_pearson_stream": neyman_pearson_stream_table,
+    "online": made_online.online_table,
+    "online_steps": made_online.online_steps_table,
+    "quantification": made_online.quantification_table,
+    "rare_classes": made_online.rare_classes_table,
+    "neyman_pearson_stream": made_online.neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
     "path": made_path.path_table,
     "calibration": made_path_views.calibration_table,

@@ -21,11 +21,11 @@ POSITIVE = {
 }  # fmt: skip
 
 
-def problem(name, rows=60_000, seed=0):
+def problem(name, rows=60_000, seed=0, positive=None):
     """X with columns of unit scale, y in {0, 1}, in random order."""
     found = np.load(data_folder() / f"{_file(name)}.npz", allow_pickle=False)
     y = found["y"]
-    positive = POSITIVE[name]
+    positive = POSITIVE[name] if positive is None else positive
     y = (y == (y.max() if positive is None else positive)).astype(int)
     order = np.random.default_rng(seed).permutation(len(y))[:rows]
     if "X" in found:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import threading
 import warnings
 
@@ -318,7 +319,18 @@ def test_errors_teach(options, message):
         sy.OnlineClassifier(**options).fit(X, y)
 
 
-def test_progress(capsys):
+@pytest.mark.parametrize("bar", ["tqdm", "none"])
+def test_progress_shows_rows_a_second_and_the_measure(bar, capsys, monkeypatch):
+    if bar == "tqdm":
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setattr("steelyard.estimators._progress._tqdm", lambda total, stream: None)
     X, y = rows(3000)
-    sy.OnlineClassifier(random_state=0, verbose=1).fit(X, y)
-    assert "rows" in capsys.readouterr().err
+    sy.OnlineClassifier(m.GMean(), random_state=0, verbose=1, max_iter=2).fit(X, y)
+    shown = capsys.readouterr().err
+    assert re.search(r"[\d.,]+[kM]? rows/s", shown)
+    assert re.search(r"GMean\(\) 0\.\d{4}", shown)
+    sy.OnlineClassifier(m.GMean(), random_state=0, verbose=1).fit_stream([(X[:1500], y[:1500]), (X[1500:], y[1500:])])
+    assert "rows/s" in capsys.readouterr().err
+    sy.OnlineClassifier(m.GMean(), random_state=0).fit(X, y)
+    assert capsys.readouterr().err == ""

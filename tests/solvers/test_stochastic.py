@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import steelyard as sy
 import steelyard.measures as m
 from reference import streams as reference
 from steelyard.solvers.nesting import stages
-from steelyard.solvers.stochastic import balanced_order
-from steelyard.solvers.stream_problem import NeymanPearson, Scan
+from steelyard.solvers.stochastic import RESERVOIR, Stream, balanced_order
+from steelyard.solvers.stream_problem import NeymanPearson, Problem, Scan
 
 
 def rows(n=160, d=4, seed=0):
@@ -196,6 +197,25 @@ def test_what_the_guard_does_not_take(solver, options, message):
     X, y = rows()
     with pytest.raises(ValueError, match=message):
         sy.OnlineClassifier(solver=solver, **options).fit(X, y)
+
+
+def test_the_reservoir_is_a_uniform_sample_of_each_class():
+    n, runs, bins = 20_000, 40, 20
+    X = np.arange(n, dtype=float)[:, None]  # the score of a kept row is its number
+    y = np.where(np.arange(n) % 2 == 0, 1, -1).astype(np.int8)
+    for side in (0, 1):
+        counts = np.zeros(bins)
+        for seed in range(runs):
+            stream = Stream(Problem(m.GMean(), seed=seed), 1)
+            for start in range(0, n, 7000):
+                stream.learn(X[start : start + 7000], y[start : start + 7000])
+            kept = np.asarray(stream._learner.reservoir_scores(side, np.ones(1)))
+            assert len(np.unique(kept)) == len(kept) == RESERVOIR
+            assert np.array_equal(y[kept.astype(int)] > 0, np.full(RESERVOIR, side == 1))
+            counts += np.histogram(kept, bins, range=(0, n))[0]
+        mean = runs * RESERVOIR / bins
+        spread = np.sum((counts - mean) ** 2) / mean / (1 - RESERVOIR / (n / 2))
+        assert spread < chi2.ppf(0.9999, bins - 1)
 
 
 def test_stages_of_named_measures():

@@ -1,0 +1,90 @@
+"""Tables of the page on streams, from ``benchmarks/results``."""
+
+from made_tables import markdown
+
+
+def online_table(found):
+    rows = []
+    for name, case in found["cases"].items():
+        speed, times, wanted = case["rows_per_s"], case["times_sgd"], case["wanted"]
+        rows.append(
+            (
+                f"{name}, {case['rows']:,} x {case['features']:,}",
+                f"{speed['sgd'] / 1e6:.1f} M",
+                f"{speed['loop'] / 1e6:.1f} M",
+                f"**{times['loop']:.1f}** (aim {wanted['loop']:g})",
+                f"**{times['fit']:.1f}** (aim {wanted['fit']:g})",
+                f"{100 * case['share_of_read_bandwidth']:.0f} % of {case['read_gb_per_s']:.0f} GB/s",
+            )
+        )
+    header = ("", "SGD, rows/s", "the loop, rows/s", "loop over SGD", "`fit` over SGD", "read bandwidth used")
+    return markdown(header, rows)
+
+
+def online_steps_table(found):
+    sets = found["sets"]
+    rows = [
+        (
+            name,
+            f"{one['rows']:,} x {one['features']:,}",
+            *(f"{one[label]['gap']:+.4f} ± {one[label]['standard_error']:.4f}" for label in ("BAKLD", "NegKLD")),
+            "yes" if one["within"] else "**no**",
+        )
+        for name, one in sets.items()
+    ]
+    met = sum(one["within"] for one in sets.values())
+    return f"Within 0.005 (BAKLD) and 0.001 (KLD) of the tuned step on **{met} of {len(sets)}** sets.\n\n" + markdown(
+        ("", "size", "BAKLD, auto minus tuned", "NegKLD, auto minus tuned", "within"), rows
+    )
+
+
+def quantification_table(found):
+    rows = [(name, v["claim"], f"{v['held']} of {v['of']} panels") for name, v in found["verdicts"].items()]
+    kld = [
+        (
+            f"{name} ({100 * one['prevalence']:.2g} %)",
+            *(f"{one[who]['kld']:.5f} / {one[who]['ba']:.3f}" for who in one if who != "prevalence"),
+        )
+        for name, one in found["figure 3"].items()
+    ]
+    whos = [who for who in next(iter(found["figure 3"].values())) if who != "prevalence"]
+    return (
+        markdown(("", "claim", "held"), rows)
+        + "\n\nKLD and balanced accuracy when NegKLD is all that is asked for:\n\n"
+        + markdown(("", *whos), kld)
+    )
+
+
+def neyman_pearson_stream_table(found):
+    rows = [
+        (
+            name,
+            f"{one['cap']:g}",
+            *(
+                f"{one[who]['false_alarms']:.4f} / {one[who]['missed']:.4f}"
+                for who in ("online", "logistic regression")
+            ),
+            "yes" if one["cap_held"] else "**no**",
+            "yes" if one["missed_at_or_below"] else "**no**",
+        )
+        for name, caps in found["problems"].items()
+        for one in caps
+    ]
+    return markdown(
+        ("", "cap", "online: false alarms / missed", "logistic regression", "cap held", "misses at or below"), rows
+    )
+
+
+def rare_classes_table(found):
+    classes = sorted(found["classes"].items(), key=lambda item: item[1]["positives"])
+    whos = list(classes[0][1]["held"])
+    rows = [
+        (
+            name,
+            f"{one['positives']:.0f}",
+            *(f"{one[who]['kld']:.5f} / {one[who]['ba']:.3f}{'' if one['held'][who] else ' **no**'}" for who in whos),
+            f"{one['logistic regression']['kld']:.5f} / {one['logistic regression']['ba']:.3f}",
+        )
+        for name, one in classes
+    ]
+    return markdown(("", "positives", *whos, "logistic regression"), rows)
