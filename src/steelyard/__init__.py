@@ -18,12 +18,14 @@ _HOMES = {
     "MeasureClassifier": "estimators.measure_classifier",
     "NeymanPearsonClassifier": "estimators.neyman_pearson",
     "OnlineClassifier": "estimators.online",
+    "QValueClassifier": "estimators.q_value",
     "QuantilePath": "estimators.quantile_path",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
     "CostPathDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
+    "q_values": "solvers.target_decoy",
 }
 __all__ = [
     "CostPath",
@@ -34,11 +36,13 @@ __all__ = [
     "NeymanPearsonClassifier",
     "NeymanPearsonDisplay",
     "OnlineClassifier",
+    "QValueClassifier",
     "QuantilePath",
     "StructuralSVM",
     "ThresholdClassifier",
     "__version__",
     "measures",
+    "q_values",
     "streams",
 ]
 
@@ -49,10 +53,12 @@ if TYPE_CHECKING:
     from .estimators.measure_classifier import MeasureClassifier
     from .estimators.neyman_pearson import NeymanPearsonClassifier
     from .estimators.online import OnlineClassifier
+    from .estimators.q_value import QValueClassifier
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
     from .plots import CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay
+    from .solvers.target_decoy import q_values
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,243 @@
+"""The q-value classifier: what it finds, what it promises, and what it says about data that cannot be learned."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+import steelyard as sy
+
+SOLVERS = [{}, {"kernel": "rbf", "n_components": 20}, {"solver": "stochastic"}]
+
+
+def matches(seed, n=4000, right=0.2, curved=False, lost=False):
+    """Targets of which a share is right, as many decoys as wrong ones, and the group of each row."""
+    rng = np.random.default_rng(seed)
+    is_right = rng.random(n) < right
+    target = is_right | (rng.random(n) < 0.5)
+    X = rng.normal(size=(n, 6))
+    if curved:
+        angle = rng.uniform(0, 2 * np.pi, n)
+        X[is_right, 0] = 3 * np.cos(angle[is_right]) + 0.5 * X[is_right, 0]
+        X[is_right, 1] = 3 * np.sin(angle[is_right]) + 0.5 * X[is_right, 1]
+        X[:, 2] += 1.0 * is_right
+    else:
+        X[is_right] += [2.5, 1.5, 1.0, 0.5, 0.0, 0.0]
+    if lost:  # wrong targets off in a way of their own, though never far enough: what a loss on all targets chases
+        X[target & ~is_right & (rng.random(n) < 0.5), 5] += 3.0
+        X[~target & (rng.random(n) < 0.5), 5] += 2.0
+    return X, target, rng.permutation(np.arange(n) // 4), is_right
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_accepted_is_a_list_at_the_rate_asked_for(options):
+    X, target, groups, right = matches(0)
+    model = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups)
+    new, new_target, _, new_right = matches(1)
+    accepted = model.accepted(new, new_target)
+    assert not accepted[~new_target].any()
+    q = sy.q_values(model.decision_function(new), new_target)
+    assert np.array_equal(accepted, new_target & (q <= 0.05))
+    assert accepted.sum() > 0.6 * new_right.sum()
+    assert (accepted & ~new_right).sum() / accepted.sum() < 0.09
+    called = model.predict(new)
+    assert called[new_right].mean() > 0.6
+    assert (called & ~new_target).sum() <= 2 * 0.05 * (called & new_target).sum()
+
+
+def test_more_than_logistic_regression_on_all_targets():
+    X, target, groups, _ = matches(0, lost=True)
+    new, new_target, _, _ = matches(1, lost=True)
+    ours = sy.QValueClassifier(0.02, random_state=0).fit(X, target, groups).accepted(new, new_target).sum()
+    scores = LogisticRegression().fit(X, target).decision_function(new)
+    assert ours > 1.1 * (new_target & (sy.q_values(scores, new_target) <= 0.02)).sum()
+
+
+def test_a_kernel_finds_what_no_line_can():
+    X, target, groups, _ = matches(0, curved=True)
+    new, new_target, _, _ = matches(1, curved=True)
+    found = {
+        kernel: sy.QValueClassifier(0.05, kernel=kernel, random_state=0).fit(X, target, groups).accepted(new, new_target)
+        for kernel in ("linear", "rbf")
+    }
+    assert found["rbf"].sum() > 1.5 * found["linear"].sum()
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_same_seed_same_bits_and_pickle(options):
+    X, target, groups, _ = matches(2, 1500)
+    first = sy.QValueClassifier(0.05, random_state=3, **options).fit(X, target, groups)
+    again = clone(first).fit(X, target, groups)
+    assert np.array_equal(first.decision_function(X), again.decision_function(X))
+    loaded = pickle.loads(pickle.dumps(first))
+    assert np.array_equal(first.decision_function(X), loaded.decision_function(X))
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_any_two_labels_and_either_as_the_target(options):
+    X, target, groups, _ = matches(2, 1500)
+    plain = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups)
+    named = np.where(target, "a target", "decoy")
+    model = sy.QValueClassifier(0.05, pos_label="a target", random_state=0, **options).fit(X, named, groups)
+    assert model.classes_.tolist() == ["a target", "decoy"]
+    assert np.array_equal(model.predict(X) == "a target", plain.predict(X))
+    assert np.allclose(model.decision_function(X), -plain.decision_function(X))
+    assert np.array_equal(model.accepted(X, target), plain.accepted(X, target))
+
+
+def test_sparse_rows_and_linear_coefficients():
+    X, target, groups, _ = matches(2, 1500)
+    X[np.abs(X) < 0.5] = 0.0
+    dense = sy.QValueClassifier(0.05, random_state=0).fit(X, target, groups)
+    sparse = sy.QValueClassifier(0.05, random_state=0).fit(sp.csr_matrix(X), target, groups)
+    assert np.allclose(dense.decision_function(X), sparse.decision_function(sp.csr_matrix(X)), atol=1e-3)
+    assert np.allclose(X @ dense.coef_[0] + dense.intercept_, dense.decision_function(X))
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_weights_of_zero_leave_rows_out_and_large_ones_pull(options):
+    X, target, groups, _ = matches(2, 2000)
+    kept = np.arange(2000) % 3 > 0
+    whole = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups, sample_weight=kept.astype(float))
+    part = sy.QValueClassifier(0.05, random_state=0, **options).fit(X[kept], target[kept], groups[kept])
+    assert np.array_equal(whole.decision_function(X), part.decision_function(X))
+    heavy = np.where(target & (X[:, 4] > 0), 20.0, 1.0)
+    pulled = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups, sample_weight=heavy)
+    plain = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups)
+    rise = lambda model: np.corrcoef(model.decision_function(X), X[:, 4])[0, 1]
+    assert rise(pulled) > rise(plain) + 0.05
+
+
+def test_a_weight_of_two_is_two_rows_where_none_is_left_out():
+    """In the counts and in every step; only the folds deal rows and not weights."""
+    from steelyard.solvers.q_value import Aim, solve
+
+    X, target, _, _ = matches(4, 800)
+    weight = np.random.default_rng(0).integers(1, 4, 800)
+    which = np.repeat(np.arange(800), weight)
+    weighted = solve(X, target, Aim(0.05), (), weight.astype(float)).model
+    repeated = solve(X[which], target[which], Aim(0.05)).model
+    cosine = weighted.w @ repeated.w / np.linalg.norm(weighted.w) / np.linalg.norm(repeated.w)
+    assert cosine > 0.999
+
+
+def test_groups_are_left_out_whole():
+    from steelyard.estimators.q_value import _folds
+
+    _, target, groups, _ = matches(0, 300)
+    folds = _folds(target, groups, 3, np.random.RandomState(0))
+    assert sorted(np.concatenate(folds).tolist()) == list(range(300))
+    for a in range(3):
+        for b in range(a):
+            assert not set(groups[folds[a]]) & set(groups[folds[b]])
+
+
+# -- data that cannot be learned, and limits ------------------------------------------------------------------------
+@pytest.mark.parametrize("max_q", [0, 0.0, -0.1, 1.01, np.nan, "0.1"])
+def test_a_rate_outside_its_range_is_refused(max_q):
+    X, target, _, _ = matches(0, 100)
+    with pytest.raises(ValueError, match=r"above 0 and at most 1"):
+        sy.QValueClassifier(max_q).fit(X, target)
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_a_rate_of_one_accepts_down_to_as_many_decoys_as_targets(options):
+    X, target, groups, _ = matches(0, 1000)
+    model = sy.QValueClassifier(1.0, random_state=0, **options).fit(X, target, groups)
+    accepted = model.accepted(X, target)
+    lowest = model.decision_function(X)[accepted].min()
+    above = model.decision_function(X) >= lowest
+    assert 1 + (above & ~target).sum() <= accepted.sum()
+    assert accepted.sum() > 0.9 * target.sum()
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_decoys_better_than_all_targets(options):
+    rng = np.random.default_rng(0)
+    target = np.arange(600) % 2 == 0
+    X = np.ones((600, 2))
+    X[:, 1] = rng.normal(size=600)
+    twins = np.repeat(X[::2], 2, axis=0)  # each target has a decoy with its very features
+    with pytest.warns(UserWarning, match="calls every row a decoy"):
+        model = sy.QValueClassifier(0.01, random_state=0, **options).fit(twins, target)
+    assert not model.predict(twins).any()
+    assert not model.accepted(twins, target).any()
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_constant_features(options):
+    target = np.arange(200) % 2 == 0
+    with pytest.warns(UserWarning, match="calls every row a decoy"):
+        model = sy.QValueClassifier(0.01, random_state=0, **options).fit(np.full((200, 3), 7.0), target)
+    assert len(set(model.decision_function(np.full((5, 3), 7.0)))) == 1
+    assert not model.predict(np.full((5, 3), 7.0)).any()
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_refused(options, label):
+    with pytest.raises(ValueError, match="only one class"):
+        sy.QValueClassifier(**options).fit([[1.0], [2.0]], [label, label])
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_two_rows_one_of_each_class(options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sy.QValueClassifier(random_state=0, **options).fit([[0.0], [1.0]], [0, 1])
+    assert np.isfinite(model.decision_function([[0.0], [1.0]])).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(bad):
+    X, target, _, _ = matches(0, 100)
+    model = sy.QValueClassifier(0.2, random_state=0).fit(X, target)
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        sy.QValueClassifier().fit(X, target)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.accepted(X, target)
+
+
+@pytest.mark.parametrize("gamma", [1e-9, 1e9])
+def test_extreme_widths_of_the_kernel_leave_the_linear_model(gamma):
+    X, target, groups, right = matches(0, 2000)
+    model = sy.QValueClassifier(0.05, kernel="rbf", gamma=gamma, n_components=20, random_state=0).fit(X, target, groups)
+    assert model.accepted(X, target).sum() > 0.6 * right.sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "poly"}, "kernel is one of"),
+        ({"solver": "bundle"}, "solver is one of"),
+        ({"kernel": "rbf", "solver": "stochastic"}, "learns a linear model"),
+        ({"C": 0}, "C must be"),
+        ({"gamma": "auto"}, "gamma is"),
+        ({"cv": 1}, "cv must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+    ],
+)
+def test_parameters_are_checked(options, message):
+    X, target, _, _ = matches(0, 100)
+    with pytest.raises(ValueError, match=message):
+        sy.QValueClassifier(**options).fit(X, target)
+
+
+def test_wrong_groups_and_targets():
+    X, target, groups, _ = matches(0, 100)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        sy.QValueClassifier().fit(X, target, groups[:50])
+    model = sy.QValueClassifier(0.2, random_state=0).fit(X, target)
+    with pytest.raises(ValueError, match="must have shape"):
+        model.accepted(X, target[:50])
+
+
+def test_verbose_says_what_the_rows_left_out_said(capsys):
+    X, target, groups, _ = matches(0, 500)
+    sy.QValueClassifier(0.1, verbose=1, random_state=0).fit(X, target, groups)
+    assert "mixture" in capsys.readouterr().out
