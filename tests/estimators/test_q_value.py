@@ -35,7 +35,7 @@ def matches(seed, n=4000, right=0.2, curved=False, lost=False):
 
 @pytest.mark.parametrize("options", SOLVERS, ids=str)
 def test_accepted_is_a_list_at_the_rate_asked_for(options):
-    X, target, groups, right = matches(0)
+    X, target, groups, _ = matches(0)
     model = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups)
     new, new_target, _, new_right = matches(1)
     accepted = model.accepted(new, new_target)
@@ -61,7 +61,9 @@ def test_a_kernel_finds_what_no_line_can():
     X, target, groups, _ = matches(0, curved=True)
     new, new_target, _, _ = matches(1, curved=True)
     found = {
-        kernel: sy.QValueClassifier(0.05, kernel=kernel, random_state=0).fit(X, target, groups).accepted(new, new_target)
+        kernel: sy.QValueClassifier(0.05, kernel=kernel, random_state=0)
+        .fit(X, target, groups)
+        .accepted(new, new_target)
         for kernel in ("linear", "rbf")
     }
     assert found["rbf"].sum() > 1.5 * found["linear"].sum()
@@ -102,7 +104,9 @@ def test_sparse_rows_and_linear_coefficients():
 def test_weights_of_zero_leave_rows_out_and_large_ones_pull(options):
     X, target, groups, _ = matches(2, 2000)
     kept = np.arange(2000) % 3 > 0
-    whole = sy.QValueClassifier(0.05, random_state=0, **options).fit(X, target, groups, sample_weight=kept.astype(float))
+    whole = sy.QValueClassifier(0.05, random_state=0, **options).fit(
+        X, target, groups, sample_weight=kept.astype(float)
+    )
     part = sy.QValueClassifier(0.05, random_state=0, **options).fit(X[kept], target[kept], groups[kept])
     assert np.array_equal(whole.decision_function(X), part.decision_function(X))
     heavy = np.where(target & (X[:, 4] > 0), 20.0, 1.0)

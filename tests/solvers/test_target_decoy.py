@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import target_decoy as slow
 
 import steelyard as sy
+from reference import target_decoy as slow
 from steelyard.solvers.target_decoy import chance_right, cut, weighted_q_values
 
 LISTS = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_size=25)

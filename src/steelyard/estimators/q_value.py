@@ -44,8 +44,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Weight of the loss of a row against ``|w|^2 / 2``.
     solver : {"annealed", "stochastic"}, default="annealed"
-        "stochastic" is the stream learner under the same constraint (`kernel="linear"` only): one tenth of the time, and
-        fewer accepted targets.
+        "stochastic" is the stream learner under the same constraint (`kernel="linear"` only): a fraction of the time,
+        and somewhat fewer accepted targets.
     cv : int, default=3
         Parts of the data left out in turn, to choose the way of training and set the threshold.
     max_iter : int, default=10
@@ -136,7 +136,12 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _take(self, found: q_value.QValueResult) -> None:
-        self._model, self.recipe_, self.held_out_, self.n_iter_ = found.model, found.recipe, found.held_out, found.n_iter
+        self._model, self.recipe_, self.held_out_, self.n_iter_ = (
+            found.model,
+            found.recipe,
+            found.held_out,
+            found.n_iter,
+        )
         for name in ("coef_", "intercept_"):
             vars(self).pop(name, None)
         if found.model.features is None:
@@ -147,8 +152,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
             print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
         if not found.objective:
             warnings.warn(
-                f"no threshold keeps the decoys within max_q={self.max_q:g} of the targets, so `predict` calls every row a "
-                "decoy: the decoys score as high as the best targets. A larger max_q, more rows or other features may help",
+                f"no threshold keeps the decoys within max_q={self.max_q:g} of the targets, so `predict` calls every "
+                "row a decoy: decoys score as high as the best targets. Try a larger max_q, more rows, other features",
                 UserWarning,
                 stacklevel=3,
             )
@@ -188,8 +193,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         if not isinstance(self.max_q, numbers.Real) or not 0.0 < self.max_q <= 1.0:
             raise ValueError(
-                f"max_q is decoys per accepted target, above 0 and at most 1; got {self.max_q!r}. With the 1 that is added "
-                "to the decoys no list has a q-value of 0"
+                f"max_q is decoys per accepted target, above 0 and at most 1; got {self.max_q!r}. With the 1 that is "
+                "added to the decoys no list has a q-value of 0"
             )
         for name, allowed in (("kernel", KERNELS), ("solver", SOLVERS)):
             if getattr(self, name) not in allowed:

@@ -9,25 +9,26 @@ TPR``; paper 002, section 4, writes it for classes of equal size. Most targets a
 them spends itself on rows that nobody could accept. Four steps, each the start of the next, and nonconvex from the
 second on:
 
-- *loop* (Käll et al. 2007): a weighted SVM of the targets that pass q now against all decoys, ten rounds, from the best
-  single column and from logistic regression.
+- *loop* (Käll et al. 2007): a weighted SVM of the targets that pass now (at q or 0.1, the larger) against all decoys,
+  ten rounds, from the best single column and from logistic regression.
 - *mixture*: logistic regression of all targets against all decoys, where a target weighs its estimated chance of being
   right; the chances follow from the scores, and so on. This is minimising a loss that levels off for hopeless rows,
   by a convex problem a round.
-- *annealed*: ascent of ``sum over targets of s(f/h) - r sum over decoys of s(f/h)`` with a sigmoid s around the threshold,
-  of a width h that shrinks. The multiplier r is the exchange rate of targets for decoys at the threshold, which is what
-  makes the threshold a stationary point of the Lagrangian (13) of 002.
+- *annealed*: ascent of ``sum over targets of s(f/h) - r sum over decoys of s(f/h)`` with a sigmoid s around the
+  threshold, of a width h that shrinks. The multiplier r is the exchange rate of targets for decoys at the threshold,
+  which is what makes the threshold a stationary point of the Lagrangian (13) of 002.
 - *mean* of the last two, each on the scale where the threshold is 0 and the median decoy -1.
 
-With a kernel the last three follow once more on the features of `landmarks`, placed on targets that are likely right and
-on the decoys that look most like them, from the linear mixture. Ten decoys decide at q = 0.01, so the training rows say little about which of these is best: `solve` asks rows left out.
+With a kernel the mixture follows once more on the features of `landmarks`, placed on targets that are likely right
+and on the decoys that look most like them, from the linear mixture. Ten decoys decide at q = 0.01, so the training rows
+say little about which of these is best: `solve` asks rows left out, and leaves the mixture only for a clear gain.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,18 @@ from .stream_problem import NeymanPearson, Problem
 from .target_decoy import Array, Mask, chance_right, cut, weighted_q_values
 
 LINEAR = ("loop", "mixture", "annealed", "mean")
-RBF = ("rbf mixture", "rbf annealed", "rbf mean")
+CURVED = "rbf mixture"
 DEFAULT = "mixture"  # where there are too few rows to leave some out
 ROUNDS = 10
 WIDTHS = (0.5, 0.25)  # of the sigmoid, in distances from the threshold to the median decoy
 REACH = 6.0  # widths below the threshold at which a row is beyond the sigmoid
 STEPS = 30  # of L-BFGS at each width
 COLUMNS = 64  # tried alone, those with the largest difference in means
-DECOY_COST = 3.0  # of the loop's SVM, as in Percolator's usual setting
+LOOP_Q = 0.1  # the loop passes targets at this rate where the cap is lower: more rows to learn from, a better start
+LOOP_COST = 3.0  # of a decoy against a target in the loop's SVM, as Percolator often sets it
+MIXTURE_COST = 5.0  # the same in the mixture
 AROUND = (0.5, 0.7, 1.0, 1.4, 2.0)  # times q: where lists are counted to choose a recipe
+CLEARLY = 0.01  # so much more must a recipe accept among rows left out to be taken instead of the default
 GAP = 1e-3
 LIKELY, CLOSE = 0.5, 40  # landmarks: targets more likely right than not, the best so many decoys for each
 
@@ -71,7 +75,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Aim:
-    """The cap on decoys per target, the SVM's C, the rounds of the first two steps, and the kernel's landmarks if any."""
+    """The cap on decoys per target, the SVM's C, the rounds of the first two steps, and the kernel's landmarks."""
 
     max_q: float
     C: float = 1.0
@@ -82,11 +86,11 @@ class Aim:
 
     @property
     def recipes(self) -> tuple[str, ...]:
-        return LINEAR if self.gamma is None else (*LINEAR, *RBF)
+        return LINEAR if self.gamma is None else (*LINEAR, CURVED)
 
     @property
     def default(self) -> str:
-        return DEFAULT if self.gamma is None else f"rbf {DEFAULT}"
+        return DEFAULT if self.gamma is None else CURVED
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,8 @@ def solve(
     rows = Rows(X, is_target, weight)
     left_out = _left_out(rows, aim, folds)
     held = {name: accepted_around(scores, rows, aim.max_q) for name, scores in left_out.items()}
-    recipe = max(held, key=lambda name: (held[name], name == aim.default)) if held else aim.default
+    best = max(held, key=lambda name: held[name]) if held else aim.default
+    recipe = best if held and held[best] > (1.0 + CLEARLY) * held[aim.default] else aim.default
     model = learn(rows, aim)[recipe]
     threshold, accepted = _threshold(left_out[recipe] if held else model(X), rows, aim.max_q)
     model = Model(model.w, model.intercept - threshold, model.features)
@@ -145,25 +150,25 @@ def solve(
 def learn(rows: Rows, aim: Aim) -> dict[str, Model]:
     """The model of every recipe, with the training threshold at 0 and the median decoy at -1."""
     flat = Rows(_with_ones(rows.Z), rows.is_target, rows.weight)
-    starts = (best_column(flat, aim.max_q), _logistic(flat, aim.C))
-    loops = [_levelled(loop(flat, w, aim), flat, aim.max_q) for w in starts]
-    found = {"loop": max(loops, key=lambda w: accepted_around(flat.Z @ w, flat, aim.max_q))}
-    found |= _refined(flat, found["loop"], aim)
+    level = lambda w: _levelled(w, flat, aim.max_q)
+    starts = (best_column(flat, max(aim.max_q, LOOP_Q)), _logistic(flat, aim.C))
+    looped = max((loop(flat, w, aim) for w in starts), key=lambda w: accepted_around(flat.Z @ w, flat, aim.max_q))
+    mixed = level(mixture(flat, looped, aim))
+    climbed = level(annealed(flat, mixed, aim))
+    found = {"loop": level(looped), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
     models = {name: Model(w[:-1], float(w[-1])) for name, w in found.items()}
     if aim.gamma is not None:
-        features = _place(rows, models["mixture"](rows.Z), aim)
-        curved = Rows(_with_ones(features(rows.Z)), rows.is_target, rows.weight)
-        w, extra = found["mixture"], curved.Z.shape[1] - flat.Z.shape[1]
-        start = np.concatenate([w[:-1], np.zeros(extra), w[-1:]])
-        for name, w in _refined(curved, start, aim).items():
-            models[f"rbf {name}"] = Model(w[:-1], float(w[-1]), features)
+        models[CURVED] = _curved(rows, models["mixture"], aim)
     return models
 
 
-def _refined(rows: Rows, w: Array, aim: Aim) -> dict[str, Array]:
-    mixed = _levelled(mixture(rows, w, aim), rows, aim.max_q)
-    climbed = _levelled(annealed(rows, mixed, aim), rows, aim.max_q)
-    return {"mixture": mixed, "annealed": climbed, "mean": _levelled(mixed + climbed, rows, aim.max_q)}
+def _curved(rows: Rows, start: Model, aim: Aim) -> Model:
+    features = _place(rows, start(rows.Z), aim)
+    curved = Rows(_with_ones(features(rows.Z)), rows.is_target, rows.weight)
+    w = np.zeros(curved.Z.shape[1])
+    w[: len(start.w)], w[-1] = start.w, start.intercept
+    w = _levelled(mixture(curved, w, replace(aim, rounds=(aim.rounds + 1) // 2)), curved, aim.max_q)
+    return Model(w[:-1], float(w[-1]), features)
 
 
 def _place(rows: Rows, scores: Array, aim: Aim) -> Landmarks:
@@ -198,14 +203,14 @@ def best_column(rows: Rows, max_q: float) -> Array:
 
 def loop(rows: Rows, w: Array, aim: Aim) -> Array:
     """Percolator's: the targets that pass now against all decoys, in turns, until they stay the same."""
-    before = None
+    before, level = None, max(aim.max_q, LOOP_Q)
     for _ in range(aim.rounds):
         q = weighted_q_values(rows.Z @ w, rows.is_target, rows.weight)
-        passed = rows.is_target & (q <= aim.max_q)
+        passed = rows.is_target & (q <= level)
         if not passed.any() or (before is not None and (passed == before).all()):
             return w
         before, use = passed, passed | ~rows.is_target
-        w = _fit(rows[use], rows.weight[use], DECOY_COST, aim.C, "squared_hinge")
+        w = _fit(rows[use], rows.weight[use], LOOP_COST, aim.C, "squared_hinge")
     return w
 
 
@@ -218,7 +223,7 @@ def mixture(rows: Rows, w: Array, aim: Aim) -> Array:
         use = weight > 1e-3 * rows.weight
         if not (use & rows.is_target).any():
             return w
-        w = _fit(rows[use], weight[use], exchange_rate(scores, right, rows, aim.max_q), aim.C, "logistic")
+        w = _fit(rows[use], weight[use], MIXTURE_COST, aim.C, "logistic")
     return w
 
 
@@ -257,15 +262,14 @@ def solve_stochastic(
     X: Any, is_target: Mask, max_q: float, *, passes: int = 5, seed: int = 0, sample_weight: Array | None = None
 ) -> QValueResult:
     """The stream learner of 002 (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
-    problem = Problem(
-        measure=Recall(), constraint=Precision() >= 1.0 / (1.0 + max_q), solver=NeymanPearson(), reward="sigmoid", seed=seed
-    )  # fmt: skip
+    cap = Precision() >= 1.0 / (1.0 + max_q)
+    problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
     stream = Stream(problem, X.shape[1])
     weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
     for number in range(passes):
         stream.learn(X, np.where(is_target, 1.0, -1.0), weight, shuffle=True, number=number, fresh=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that its own sample meets no constraint: the rows are counted here
+        warnings.simplefilter("ignore", UserWarning)  # of its own sample: the rows are counted here
         w = stream.model().w
     threshold, accepted = _threshold(np.asarray(X @ w).ravel(), Rows(X, is_target, weight), max_q)
     return QValueResult(Model(w, -threshold), accepted, "stochastic", {}, passes)

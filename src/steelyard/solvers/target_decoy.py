@@ -1,9 +1,9 @@
 """Counting false discoveries with decoys: q-values, thresholds, and the chance that a target is right.
 
-Given scores of targets and of decoys, where a decoy stands for a wrong target, the share of wrong ones among the targets
-at or above a threshold is estimated by ``(1 + decoys) / targets`` at or above it. The 1 makes the estimate hold for the
-list that is reported, not only in the long run (Levitsky et al. 2017; mokapot and Percolator count so too). The q-value
-of a row is the smallest such estimate among the thresholds that accept the row::
+Given scores of targets and of decoys, where a decoy stands for a wrong target, the share of wrong ones among the
+targets at or above a threshold is estimated by ``(1 + decoys) / targets`` at or above it. The 1 makes the estimate hold
+for the list that is reported, not only in the long run; mokapot counts so too. The q-value of a row is the smallest
+such estimate among the thresholds that accept the row::
 
     q(s) = min over thresholds u <= s of  (1 + D(u)) / max(1, T(u))
 
@@ -26,9 +26,9 @@ Mask = NDArray[np.bool_]
 def q_values(scores: ArrayLike, is_target: ArrayLike) -> Array:
     """The q-value of every row by target-decoy competition: accept the targets with a q-value up to the rate you allow.
 
-    ``(1 + decoys) / max(1, targets)`` at or above a score, made monotone from the worst score up. Rows with equal scores
-    share a value, a higher score is better. Decoys get a value too, the one a target with their score would have. An
-    estimate may exceed 1: then there are more decoys than targets, and nothing is to be accepted.
+    ``(1 + decoys) / max(1, targets)`` at or above a score, made monotone from the worst score up. Rows with equal
+    scores share a value, a higher score is better. Decoys get a value too, the one a target with their score would
+    have. An estimate may exceed 1: then there are more decoys than targets, and nothing is to be accepted.
 
     Parameters
     ----------

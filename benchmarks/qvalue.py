@@ -1,0 +1,148 @@
+"""How many targets are accepted: the q-value classifier, a Percolator loop, and losses on all targets.
+
+Peptide-spectrum matches, each searched run a table of its own. Three folds that keep the rows of a scan together; each
+contender is trained for the rate it is then counted at. Scores of a fold are shifted and scaled so that its threshold
+is 0 and its median decoy -1, the best row of each scan stays, and the targets with a q-value within the rate are
+counted. Seeds deal the scans to folds. The rules and defaults of the classifier were chosen with the seeds from 100 on
+of psm-percolator and of run 0 of psm-scope2.
+
+    STEELYARD_DATA=... python benchmarks/qvalue.py [table ...] [seed ...]
+
+Results are added to ``results/qvalue.json`` after each table and seed.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.svm import LinearSVC
+
+import steelyard as sy
+from _run import RESULTS, data_folder, write
+
+TABLES = ("psm-percolator", "psm-scope2 run 0", "psm-scope2 run 1", "psm-scope2 run 2")
+RATES = (0.0025, 0.01, 0.1)
+SEEDS = (0, 1, 2)
+
+
+def table(name):
+    file, _, run = name.partition(" run ")
+    with np.load(data_folder() / f"{file}.npz", allow_pickle=False) as z:
+        rows = z["run"] == int(run) if run else np.ones(len(z["y"]), dtype=bool)
+        X, is_target = z["X"][rows].astype(np.float64), z["y"][rows] == 1
+        scan = np.unique(z["scan"][rows], return_inverse=True)[1]
+    return (X - X.mean(0)) / np.maximum(X.std(0), 1e-12), is_target, scan
+
+
+def count(scores, is_target, rate):
+    return int((is_target & (sy.q_values(scores, is_target) <= rate)).sum())
+
+
+# -- contenders: (X, is_target, scan, rate) -> scores of new rows ---------------------------------------------------
+def best_feature(X, is_target, scan, rate):
+    tried = [(j, sign) for j in range(X.shape[1]) for sign in (1.0, -1.0)]
+    j, sign = max(tried, key=lambda pair: count(pair[1] * X[:, pair[0]], is_target, rate))
+    return lambda rows: sign * rows[:, j]
+
+
+def percolator(X, is_target, scan, rate, rounds=10):
+    """Targets that pass now against all decoys, ten rounds from the best feature; decoys cost three times as much."""
+    scores = best_feature(X, is_target, scan, rate)
+    for _ in range(rounds):
+        passed = is_target & (sy.q_values(scores(X), is_target) <= rate)
+        if not passed.any():
+            break
+        use = passed | ~is_target
+        svm = LinearSVC(C=1, class_weight={True: 1, False: 3}, dual=False).fit(X[use], is_target[use])
+        scores = svm.decision_function
+    return scores
+
+
+def logistic(X, is_target, scan, rate):
+    return LogisticRegression(max_iter=1000).fit(X, is_target).decision_function
+
+
+def svm(decoy):
+    weights = {True: 1, False: decoy}
+    return lambda X, t, scan, rate: LinearSVC(class_weight=weights, dual=False).fit(X, t).decision_function
+
+
+def ours(**options):
+    def fit(X, is_target, scan, rate):
+        model = sy.QValueClassifier(rate, random_state=0, **options).fit(X, is_target, scan)
+        chosen[options.get("kernel", "linear")].append(model.recipe_) if "solver" not in options else None
+        return model.decision_function
+
+    return fit
+
+
+chosen = {"linear": [], "rbf": []}
+CONTENDERS = {
+    "best single feature": best_feature,
+    "Percolator loop": percolator,
+    "logistic regression, all targets": logistic,
+    "SVM, all targets, decoys x1": svm(1),
+    "SVM, all targets, decoys x3": svm(3),
+    "SVM, all targets, decoys x10": svm(10),
+    "QValueClassifier": ours(),
+    "QValueClassifier, rbf": ours(kernel="rbf"),
+    "QValueClassifier, stochastic": ours(solver="stochastic"),
+}
+FIXED = tuple(name for name in CONTENDERS if "all targets" in name)  # the same model for every rate
+
+
+def levelled(scores, is_target, rate):
+    passed = scores[is_target & (sy.q_values(scores, is_target) <= rate)]
+    zero = passed.min() if len(passed) else scores.max()
+    return (scores - zero) / max(1e-12, zero - np.median(scores[~is_target]))
+
+
+def winners(scores, scan):
+    order = np.lexsort((-scores, scan))
+    return order[np.r_[True, scan[order][1:] != scan[order][:-1]]]
+
+
+def measure(X, is_target, scan, seed):
+    """Accepted targets and seconds of training of each contender at each rate."""
+    scan = np.random.default_rng(seed).permutation(scan.max() + 1)[scan]
+    folds = list(GroupKFold(3).split(X, is_target, scan))
+    found = {name: {"accepted": {}, "fit_s": []} for name in CONTENDERS}
+    kept = {}
+    for rate in RATES:
+        for name, fit in CONTENDERS.items():
+            scores = np.zeros(len(is_target))
+            for k, (train, test) in enumerate(folds):
+                start = time.process_time()
+                if name not in FIXED or (name, k) not in kept:
+                    kept[name, k] = fit(X[train], is_target[train], scan[train], rate)
+                    found[name]["fit_s"].append(time.process_time() - start)
+                scores[test] = levelled(kept[name, k](X[test]), is_target[test], rate)
+            best = winners(scores, scan)
+            found[name]["accepted"][str(rate)] = count(scores[best], is_target[best], rate)
+    for case in found.values():
+        case["fit_s"] = float(np.median(case["fit_s"]))
+    return found
+
+
+def main(arguments):
+    tables = [name for name in TABLES if name in arguments] or TABLES
+    seeds = [int(a) for a in arguments if a.isdigit()] or SEEDS
+    path = RESULTS / "qvalue.json"
+    results = json.loads(path.read_text())["tables"] if path.exists() else {}
+    for seed in seeds:
+        for name in tables:
+            X, is_target, scan = table(name)
+            for recipes in chosen.values():
+                recipes.clear()
+            case = results.setdefault(name, {"seeds": {}})
+            case["targets"], case["decoys"] = int(is_target.sum()), int((~is_target).sum())
+            found = measure(X, is_target, scan, seed)
+            case["seeds"][str(seed)] = {"contenders": found, "recipes": {k: list(v) for k, v in chosen.items()}}
+            write("qvalue", {"rates": list(RATES), "tables": results})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

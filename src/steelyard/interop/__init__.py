@@ -1,0 +1,1 @@
+"""Doors to other packages, each behind an extra of its own."""
