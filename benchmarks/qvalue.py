@@ -2,9 +2,9 @@
 
 Peptide-spectrum matches, each searched run a table of its own. Three folds that keep the rows of a scan together; each
 contender is trained for the rate it is then counted at. Scores of a fold are shifted and scaled so that its threshold
-is 0 and its median decoy -1, the best row of each scan stays, and the targets with a q-value within the rate are
-counted. Seeds deal the scans to folds. The rules and defaults of the classifier were chosen with the seeds from 100 on
-of psm-percolator and of run 0 of psm-scope2.
+(at 0.01 or the rate, the larger) is 0 and its median decoy -1, the best row of each scan stays, and the targets with a
+q-value within the rate are counted. Seeds deal the scans to folds. The rules and defaults of the classifier were chosen
+with the seeds from 100 on of psm-percolator and of run 0 of psm-scope2.
 
     STEELYARD_DATA=... python benchmarks/qvalue.py [table ...] [seed ...]
 
@@ -95,6 +95,7 @@ FIXED = tuple(name for name in CONTENDERS if "all targets" in name)  # the same 
 
 
 def levelled(scores, is_target, rate):
+    rate = max(rate, 0.01)  # at less a fold alone may have no list at all, however good its ranking
     passed = scores[is_target & (sy.q_values(scores, is_target) <= rate)]
     zero = passed.min() if len(passed) else scores.max()
     return (scores - zero) / max(1e-12, zero - np.median(scores[~is_target]))

@@ -12,6 +12,7 @@ import made_neyman_pearson
 import made_online
 import made_path
 import made_path_views
+import made_qvalue
 import made_structural
 from made_tables import markdown
 
@@ -36,6 +37,7 @@ def everything(folder):
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
     made_path_views.everything(RESULTS, folder)
+    made_qvalue.example(folder)
 
 
 def _where(machine):
@@ -137,6 +139,7 @@ TABLES = {
     "calibration": made_path_views.calibration_table,
     "cost_path": made_path_views.cost_path_table,
     "quantiles": made_path_views.quantiles_table,
+    "qvalue": made_qvalue.qvalue_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": made_structural.structural_table,

@@ -20,7 +20,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..solvers import q_value
 from ..solvers.target_decoy import check_targets, q_values
 from ._binary import check_weight, encode_labels
+from ._kernel import kernel_params
 
+WIDE = 0.3  # times gamma="scale"
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
 
 
@@ -37,8 +39,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         Decoys allowed per accepted target, above 0 and at most 1.
     kernel : {"linear", "rbf"}, default="linear"
         "rbf" adds the Nystroem features of an RBF kernel to the columns and lets them compete with the linear model.
-    gamma : "scale" or float, default="scale"
-        Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``0.3 / (n_features X.var())``.
+    gamma : float or "scale", default=None
+        Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that.
     n_components : int, default=100
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
     C : float, default=1.0
@@ -87,7 +89,7 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         max_q: float = 0.01,
         *,
         kernel: str = "linear",
-        gamma: Any = "scale",
+        gamma: Any = None,
         n_components: int = 100,
         C: float = 1.0,
         solver: str = "annealed",
@@ -127,7 +129,7 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
                 X, is_target, float(self.max_q), passes=int(self.max_iter), seed=seed, sample_weight=weight
             )
         else:
-            gamma = None if self.kernel == "linear" else self._gamma(X)
+            gamma = None if self.kernel == "linear" else _gamma(self.gamma, X, weight)
             aim = q_value.Aim(
                 float(self.max_q), float(self.C), int(self.max_iter), gamma, int(self.n_components), seed
             )  # fmt: skip
@@ -183,13 +185,6 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return 1.0 if self._positive == self.classes_[1] else -1.0
 
-    def _gamma(self, X: Any) -> float:
-        if self.gamma != "scale":
-            return float(self.gamma)
-        mean = float(X.mean())
-        spread = float((X.multiply(X) if hasattr(X, "multiply") else X * X).mean()) - mean**2
-        return 0.3 / (X.shape[1] * spread) if spread > 0 else 1.0
-
     def _check_parameters(self) -> None:
         if not isinstance(self.max_q, numbers.Real) or not 0.0 < self.max_q <= 1.0:
             raise ValueError(
@@ -203,9 +198,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("solver='stochastic' learns a linear model: give kernel='linear', or solver='annealed'")
         if not isinstance(self.C, numbers.Real) or not 0.0 < self.C < np.inf:
             raise ValueError(f"C must be a finite number above 0; got {self.C!r}")
-        known = isinstance(self.gamma, numbers.Real) and 0.0 < self.gamma < np.inf
-        if not known and not (isinstance(self.gamma, str) and self.gamma == "scale"):
-            raise ValueError(f"gamma is 'scale' or a positive number; got {self.gamma!r}")
+        if isinstance(self.gamma, str) and self.gamma != "scale":
+            raise ValueError(f"gamma is 'scale', None or a positive number; got {self.gamma!r}")
         for name, low in (("cv", 2), ("max_iter", 1), ("n_components", 1)):
             value = getattr(self, name)
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
@@ -216,6 +210,11 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _gamma(gamma: Any, X: Any, weight: np.ndarray | None) -> float:
+    plain = float(kernel_params("rbf", "scale" if gamma is None else gamma, 0, 0.0, X, weight)["gamma"])
+    return WIDE * plain if gamma is None else plain
 
 
 def _check_groups(groups: Any, X: Any) -> np.ndarray | None:
