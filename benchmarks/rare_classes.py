@@ -1,8 +1,8 @@
 """How rare may a class be? The guard's promise for NegKLD against the number of positives, and of passes.
 
 The promise: balanced accuracy at most 0.02 below that of logistic regression with its threshold matched to the
-prevalence, at a KLD no higher than max(its KLD, 0.001). Classes that the figures of Kar et al. do not use, 70 % of at most
-40,000 rows to learn from, means over three splits.
+prevalence, at a KLD no higher than max(its KLD, 0.001). Classes that the figures of Kar et al. do not use, 70 % of at
+most 40,000 rows to learn from, means over three splits.
 
     STEELYARD_DATA=... python benchmarks/rare_classes.py
 """

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from .stochastic import Array, BadRowError, LinearModel
 from .stream_problem import IN_ORDER, OnePassMiniBatch, Pass, Problem
 
+Order = NDArray[np.signedinteger[Any]]
+
 
 class _Side:
     """The rows of one class in a buffer, with their weights."""
@@ -32,7 +34,7 @@ class _Side:
         self.X, self.weight, self.mass = X, weight, float(weight.sum())
         self.plain = bool(np.all(weight == 1.0))
 
-    def sum(self, rows: Array) -> Array:
+    def sum(self, rows: Order) -> Array:
         found: Array = self.X[rows].sum(axis=0) if self.plain else self.weight[rows] @ self.X[rows]
         return found
 
@@ -107,7 +109,7 @@ class MiniBatchStream:
         slope: Array = negative.sum(high[:b]) - positive.sum(low[:a])
         return float(gain[a, b]), slope * (2.0 / mass)
 
-    def _losses(self, positive: _Side, negative: _Side, low: Array, high: Array) -> Array:
+    def _losses(self, positive: _Side, negative: _Side, low: Order, high: Order) -> Array:
         """``1 - M`` when the first rows of `low` are missed (down) and the first of `high` are false alarms (across);
         for weights of 1, kept for the number of positives."""
         if not (positive.plain and negative.plain):
