@@ -79,11 +79,11 @@ def recrossing_line(found):
 
 def shortfalls(found):
     """Where the exact path misses its aims: 1e-8 in the optimality conditions, 30 fits of LIBLINEAR."""
-    sets = found["sets"]
-    loose = [f"{name} ({one['kkt']:.1e})" for name, one in sets.items() if one["kkt"] > 1e-8]
+    sets, audited = found["sets"], found["optimality"]
+    loose = [f"{name} ({one['kkt']:.1e})" for name, one in audited.items() if one["kkt"] > 1e-8]
     slow = [f"{name} ({one['fits']:.0f})" for name, one in sets.items() if one["fits"] > 30]
     parts = [
-        f"The conditions hold to $10^{{-8}}$ on {len(sets) - len(loose)} of {len(sets)} sets"
+        f"The conditions hold to $10^{{-8}}$ at every kink on {len(audited) - len(loose)} of {len(audited)} problems"
         + (f"; **not on** {', '.join(loose)}." if loose else "."),
         f"The path costs at most 30 fits, the aim, on {len(sets) - len(slow)} of {len(sets)}"
         + (f"; **more on** {', '.join(slow)}." if slow else "."),

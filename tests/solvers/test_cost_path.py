@@ -168,6 +168,19 @@ def test_extreme_regularisation(kind, C):
             assert ours == pytest.approx(dual[0], rel=1e-6)
 
 
+def test_equal_rows_are_merged():
+    X, y = sample("normal", np.random.default_rng(12), 20)
+    weight = np.random.default_rng(13).uniform(0.5, 2.0, 80)
+    copies = np.tile(np.arange(20), 4)
+    once = trace(X, y, 0.5, sample_weight=np.bincount(copies, weight))
+    for rows in (X[copies], csr_matrix(X[copies])):
+        many = trace(rows, y[copies], 0.5, sample_weight=weight)
+        assert many.rows.n_rows == 20
+        assert len(many.kinks) == len(once.kinks)
+        np.testing.assert_allclose(many.models(np.linspace(0, 1, 9)), once.models(np.linspace(0, 1, 9)), atol=1e-9)
+    assert trace(np.r_[X, X], np.r_[y, -y], 0.5).rows.n_rows == 40
+
+
 def test_paths_pickle():
     X, y = sample("normal", np.random.default_rng(11), 50)
     path = trace(X, y)
