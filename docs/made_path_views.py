@@ -97,7 +97,14 @@ def cost_path_table(found):
         shown = ("" if cell is None else f"{cell:.5f}" if cell < 1e-3 else f"{cell:.3f}" for cell in cells)
         fits, kinks = one["dpf_s"] / one["liblinear_s"], one["kinks"]
         share = kinks / (one["rows"] * np.log(one["rows"]))
-        return name, f"{one['rows']:,} x {one['columns']:,}", *shown, f"{kinks:,}", f"{fits:,.0f}", f"{share:.2f}"
+        return (
+            name,
+            f"{one['rows']:,} x {one['columns']:,}",
+            *shown,
+            f"{kinks:,}",
+            f"{fits:,.{0 if fits > 100 else 1}f}",
+            f"{share:.2f}",
+        )
 
     rows = []
     for name, one in found["sets"].items():
@@ -131,7 +138,7 @@ def quantiles_table(found):
         ))  # fmt: skip
     header = (
         "", "rows x columns", "path", "99 fits", "times faster", "pinball loss: path (rearranged)",
-        "QuantileRegressor (rearranged)", "difference", "neighbours that cross",
+        "QuantileRegressor (rearranged)", "difference", "neighbours that cross: path, QuantileRegressor",
     )  # fmt: skip
     return markdown(header, rows)
 

@@ -16,6 +16,8 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import steelyard as sy
@@ -164,6 +166,14 @@ def test_sparse_frames_and_pickles(path):
     np.testing.assert_array_equal(again.predict_proba(X[TEST]), path.predict_proba(X[TEST]))
     point = pickle.loads(pickle.dumps(path.at(0.4)))
     np.testing.assert_array_equal(point.predict(X[TEST]), path.at(0.4).predict(X[TEST]))
+
+
+def test_a_point_of_the_path_ends_a_pipeline_and_pickles(path):
+    scaler = StandardScaler().fit(X[TRAIN])
+    scaled = sy.CostPath(C=0.1).fit(scaler.transform(X[TRAIN]), Y[TRAIN])
+    whole = pickle.loads(pickle.dumps(make_pipeline(scaler, scaled.at(0.2))))
+    np.testing.assert_array_equal(whole.predict(X[TEST]), scaled.at(0.2).predict(scaler.transform(X[TEST])))
+    assert len(pickle.dumps(scaled.at(0.2))) < 2000, "a point carries no training rows"
 
 
 def test_weights_are_repetitions():
