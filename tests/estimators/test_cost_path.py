@@ -87,6 +87,20 @@ def test_rates_are_those_of_the_models(path):
         assert (~called[Y[TEST] == 0]).mean() == pytest.approx(points.tnr[k], abs=1e-12)
 
 
+def test_weights_count_in_rates_and_in_the_best_point(path):
+    weight = np.random.default_rng(1).integers(0, 4, 300)
+    repeated = np.repeat(X[TEST], weight, 0), np.repeat(Y[TEST], weight)
+    heavy, plain = path.rates(X[TEST], Y[TEST], weight), path.rates(*repeated)
+    for tau in np.random.default_rng(2).uniform(0, 1, 30):
+        k, j = (np.searchsorted(points.thresholds, tau, side="right") - 1 for points in (heavy, plain))
+        assert (heavy.tpr[k], heavy.tnr[k]) == pytest.approx((plain.tpr[j], plain.tnr[j]), abs=1e-12)
+    best = path.best(m.FBeta(1), X[TEST], Y[TEST], sample_weight=weight)
+    other = path.best(m.FBeta(1), *repeated)
+    assert m.FBeta(1).score(repeated[1], best.predict(repeated[0])) == pytest.approx(
+        m.FBeta(1).score(repeated[1], other.predict(repeated[0])), abs=1e-12
+    )
+
+
 @pytest.mark.parametrize("measure", [m.FBeta(1), m.BAKLD(), m.QMeasure(beta=1), m.NegKLD(), m.MCC()], ids=repr)
 def test_best_is_the_best_of_the_path(path, measure):
     best = path.best(measure, X[TEST], Y[TEST])
