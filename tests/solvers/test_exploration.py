@@ -63,6 +63,36 @@ def test_a_clear_gain_unseats_the_anchor():
     assert exploration.choose().model != bad
 
 
+@pytest.mark.parametrize(
+    ("constraint", "rows"),
+    [
+        (m.fpr <= 0.1, 0.1 * 400),
+        (m.tpr >= 0.7, 0.3 * 200),
+        (m.Precision() >= 0.8, 200 * 0.2 / 0.8),
+        (m.fpr <= 0.1 * m.tpr, 0.1 * 400),
+    ],
+    ids=repr,
+)
+def test_rows_that_break_a_constraint(constraint, rows):
+    y = np.repeat([1.0, -1.0], [200, 400])
+    exploration = Exploration(
+        Sample(np.zeros((600, 1)), y, None, [(y > 0, np.arange(600))]), Goal(m.Recall(), [constraint])
+    )
+    assert exploration._rows_to_break() == pytest.approx(rows)
+
+
+def test_a_cap_decided_by_two_rows_unseats_nobody():
+    for cap, stays in ((0.005, True), (0.2, False)):
+        rows = sample(400, noise=0.3)
+        rows.X[:, 0] *= 0.01
+        rows.X[:, 1:] *= 10.0
+        bad = Model("hinge", 1.0, 1.0, 1e-6)
+        exploration = Exploration(rows, Goal(m.Recall(), [m.fpr <= cap]))
+        exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
+        exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])
+        assert (exploration.choose().model == bad) == stays
+
+
 def test_infeasible_everywhere_is_an_error():
     exploration = Exploration(sample(noise=3.0), Goal(m.Recall(), [m.Precision() >= 0.999, m.tpr >= 0.9]))
     exploration.add("hinge", [(1.0, 1.0)], [1.0])

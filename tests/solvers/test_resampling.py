@@ -109,14 +109,14 @@ def test_the_mean_threshold_is_steadier_than_the_best_one():
 
 
 def test_two_optima_are_not_averaged():
-    # Half of the positives above all negatives, half below: the value is large at either end and small in between.
-    scores = np.r_[np.linspace(-3, -2, 50), np.linspace(-1, 1, 100), np.linspace(2, 3, 50)]
-    positive = np.r_[np.ones(50), np.zeros(100), np.ones(50)].astype(bool)
-    ends = (m.tpr - m.tnr) * (m.tpr - m.tnr)
-    found, goal = scan(scores, positive), Goal(ends)
-    best = best_point(found, ends)
-    chosen = settled(Draws(positive, None, 0).judge(scores, found, goal), found, best, goal)
-    assert chosen.value > 0.9 * best.value
+    # Thresholds at -2 and at 2 are equally good, so that the draws disagree; their mean, 0, is as good as a coin.
+    scores = np.r_[np.linspace(-4, -3, 30), np.linspace(-1, 0, 30), np.linspace(0.01, 1, 30), np.linspace(3, 4, 30)]
+    positive = np.repeat([False, True, False, True], 30)
+    found, goal = scan(scores, positive), Goal(m.BalancedAccuracy())
+    best = best_point(found, goal.measure)
+    verdict = Draws(positive, None, 0).judge(scores, found, goal)
+    assert abs(verdict.thresholds.mean()) < 1.0
+    assert settled(verdict, found, best, goal).value > 0.7
 
 
 def test_many_rows_are_looked_at_in_bins(monkeypatch):

@@ -234,8 +234,9 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
         self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
         self.frontier_ = exploration.frontier(exploration.scores(model))
         center, scale = scale_of((sample.X[train] @ final.w)[:, None], weight)
-        # Constant scores have an infinite scale: the offset then decides alone, and calls all rows one class.
-        threshold = center[0] + chosen.point.threshold * (scale[0] if np.isfinite(scale[0]) else 1.0)
+        # Constant scores have an infinite scale: the offset, clear of rounding, then calls all rows one class.
+        standing = chosen.point.threshold * scale[0] if np.isfinite(scale[0]) else 1.0 - 2.0 * chosen.point.tpr
+        threshold = center[0] + standing
         offset = constant * final.w[-1] if self.fit_intercept else 0.0
         self._set_model(final.w[: self.n_features_in_], offset - threshold)
         if self.verbose:

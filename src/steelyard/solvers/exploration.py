@@ -7,7 +7,8 @@ is partly luck, so `choose` judges the best few by what their thresholds are wor
 (`resampling`):
 
 - the largest value there;
-- but an *anchor* (a plain model that one would have used anyway) is only left for a gain beyond its standard error;
+- but an *anchor* (a plain model that one would have used anyway) is only left for a gain beyond its standard error,
+  and not at all under a constraint that fewer than three rows decide, as 1 % of 200 negatives do;
 - for a measure that is not monotone, among values within one row's worth the most skilful point, ``tpr + tnr``.
 
 The threshold of the model chosen is then settled: the operating point nearest to the mean over the draws.
@@ -36,6 +37,7 @@ Pair = tuple[float, float]
 JUDGED = 10  # candidates whose scores are kept, n numbers each, and judged at the end; besides the anchors
 STEEPEST = 20.0  # linearised cost ratios stay within this factor of plain and balanced costs
 STRICTNESS = 1.5  # standard errors of gain for which an anchor is left
+FEWEST = 3.0  # rows that may break a constraint, for a gain under it to say anything
 
 
 @dataclass(frozen=True)
@@ -181,13 +183,24 @@ class Exploration:
         chosen = max(verdicts, key=worth)
         anchor = max(plain, key=worth, default=chosen)
         gain, error = worth(chosen)[0] - worth(anchor)[0], verdicts[chosen].error(verdicts[anchor])
-        if not gain > STRICTNESS * error:
+        if not gain > STRICTNESS * error or self._rows_to_break() < FEWEST:
             chosen = anchor
         if not self.goal.measure.is_monotone:
             near = worth(chosen)[0] - 1.0 / len(self._positive)
             chosen = max((m for m in verdicts if worth(m)[0] >= near), key=lambda m: self.candidates[m].skill)
         found = self.frontier(self.scores(chosen))
         return Candidate(chosen, settled(verdicts[chosen], found, self.candidates[chosen].point, self.goal))
+
+    def _rows_to_break(self) -> float:
+        """How many rows a perfect classifier could call wrongly before it broke a constraint."""
+        positives = np.count_nonzero(self._positive)
+        counts = positives, len(self._positive) - positives
+        fewest = np.inf
+        for constraint in self.goal.constraints:
+            *slopes, rest = constraint.coefficients(self.sample.prevalence, sample_size=len(self._positive))
+            slack = sum(slopes) + rest
+            fewest = min([fewest, *(slack * n / slope for slope, n in zip(slopes, counts, strict=True) if slope > 0.0)])
+        return float(fewest)
 
     def _verdict(self, draws: Draws, model: Model) -> Verdict:
         scores = self.scores(model)
