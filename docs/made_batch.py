@@ -20,21 +20,17 @@ def batch_table(found):
         rows = [
             (
                 name, f"{g['rows']:,} x {g['columns']}", f"{g['grid_s']:.2f} s",
-                f"{g['liblinear_s']:.1f} s (eps {g['liblinear_eps']:g})", f"**{g['times_faster']:.1f}**",
+                f"{g['liblinear_s']:,.0f} s ({g['fits_measured']} measured, eps {g['liblinear_eps']:g})",
+                f"**{g['times_faster']:.0f}**",
                 f"{g['gap_worst']:.1e}", f"{g['liblinear_gap_median']:.1e}, {g['liblinear_gap_worst']:.1e}",
             )
             for name, g in found["grid"].items()
         ]  # fmt: skip
         parts += ["**The 72-point grid.**", markdown(header, rows)]
-        rows = [
-            (name, *(f"{g['seconds_by_solver'][s]:.2f} s" for s in ("coordinate", "newton")))
-            for name, g in found["grid"].items()
-        ]
-        parts += ["By solver:", markdown(("", "coordinate", "newton"), rows)]
     if "single" in found:
         rows = [
             (
-                name,
+                f"{name} ({s['rows']:,})",
                 *(f"{s['by_C'][C]['ours'] * 1e3:.0f} ms ({s['by_C'][C]['share_of_liblinear']:.2f})" for C in s["by_C"]),
             )
             for name, s in found["single"].items()
@@ -77,7 +73,7 @@ def batch_table(found):
 
 def frontier_table(found):
     rows, measures = found["rows"], list(dict.fromkeys(row["measure"] for row in found["rows"]))
-    sets = list(dict.fromkeys(row["set"] for row in rows))
+    sets = sorted({row["set"] for row in rows})
     cell = {(row["set"], row["measure"]): row for row in rows}
 
     def show(row):
@@ -87,16 +83,31 @@ def frontier_table(found):
     body = [
         (f"{name} ({cell[name, measures[0]]['rows']:,})", *(show(cell[name, m]) for m in measures)) for name in sets
     ]
-    mean = (
-        "*mean*",
-        *(f"{100 * sum(cell[name, m]['difference'] for name in sets) / len(sets):+.2f}" for m in measures),
-    )
+    means = [f"{100 * sum(cell[name, m]['difference'] for name in sets) / len(sets):+.2f}" for m in measures]
+    sides = [[sum(sign * cell[name, m]["difference"] > 0 for name in sets) for sign in (1, -1)] for m in measures]
+    body += [("*mean*", *means), ("*ahead, behind*", *(f"{ahead}, {behind}" for ahead, behind in sides))]
     summary = (
-        f"{found['comparisons']} comparisons: ahead in {found['ahead']}, behind in {found['behind']}; "
-        f"significant after correction: **{found['significant_wins']} wins, {found['significant_losses']} losses** "
-        f"(bold). {found['splits']['large']} splits of the larger sets, {found['splits']['small']} of the small."
+        f"{found['comparisons']} comparisons on {len(sets)} sets, {found['plan']['splits']} splits each: ahead in "
+        f"{found['ahead']}, behind in {found['behind']}; significant after correction: "
+        f"**{found['significant_wins']} wins, {found['significant_losses']} losses** (bold)."
     )
-    return markdown(("set (rows)", *measures), [*body, mean]) + "\n\n" + summary
+    return "\n\n".join([markdown(("set (rows)", *measures), body), summary, caps_table(rows, measures)])
+
+
+def caps_table(rows, measures):
+    """What stands behind the figures under a cap: misses, false alarms, and how often the cap was kept."""
+    body = []
+    for measure in measures:
+        under = [row for row in rows if row["measure"] == measure and "misses" in row]
+        for who in ("ours", "logistic", "svm") if under else ():
+            cap = float(measure.split()[2]) / 100
+            body.append((
+                measure, who, f"{100 * sum(row['misses'][who] for row in under) / len(under):.1f} %",
+                f"{100 * sum(row['false_alarms'][who] for row in under) / len(under):.2f} %",
+                f"{sum(row['false_alarms'][who] <= cap for row in under)} of {len(under)}",
+            ))  # fmt: skip
+    header = ("cap", "", "missed, mean over the sets", "false alarms, mean", "sets with a mean within the cap")
+    return "Under the caps:\n\n" + markdown(header, body)
 
 
 def fmeasure_table(found):
