@@ -40,7 +40,7 @@ from scipy.special import expit
 from ..measures.named import Precision, Recall
 from . import cost_sensitive
 from .landmarks import Landmarks, place
-from .stochastic import Stream
+from .stochastic import Pass, Stream
 from .stream_problem import NeymanPearson, Problem
 from .target_decoy import Array, Mask, chance_right, cut, weighted_q_values
 
@@ -266,8 +266,9 @@ def solve_stochastic(
     problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
     stream = Stream(problem, X.shape[1])
     weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
+    signs = np.where(is_target, 1, -1).astype(np.int8)
     for number in range(passes):
-        stream.learn(X, np.where(is_target, 1.0, -1.0), weight, shuffle=True, number=number, fresh=True)
+        stream.learn(X, signs, weight, Pass(shuffle=True, number=number, fresh=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of its own sample: the rows are counted here
         w = stream.model().w
