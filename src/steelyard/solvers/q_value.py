@@ -46,7 +46,7 @@ from .target_decoy import Array, Mask, chance_right, cut, weighted_q_values
 
 LINEAR = ("loop", "mixture", "annealed", "mean")
 CURVED = "rbf mixture"
-DEFAULT = "mixture"  # where there are too few rows to leave some out
+DEFAULT = "mixture"  # unless rows left out speak clearly for another
 ROUNDS = 10
 WIDTHS = (0.5, 0.25)  # of the sigmoid, in distances from the threshold to the median decoy
 REACH = 6.0  # widths below the threshold at which a row is beyond the sigmoid

@@ -1,0 +1,136 @@
+"""The pieces of the q-value solver against their definitions, one at a time."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import check_grad
+from scipy.special import expit
+
+import steelyard as sy
+from steelyard.solvers import q_value as qv
+from steelyard.solvers.landmarks import STRENGTH, place
+from steelyard.solvers.target_decoy import chance_right
+
+
+def rows(seed=0, n=1500):
+    rng = np.random.default_rng(seed)
+    right = rng.random(n) < 0.25
+    target = right | (rng.random(n) < 0.5)
+    X = rng.normal(size=(n, 4))
+    X[right] += [2.0, 2.0, 0.0, 0.0]
+    return qv.Rows(np.hstack([X, np.ones((n, 1))]), target, np.ones(n))
+
+
+def accepted(scores, data, max_q):
+    return (data.is_target & (sy.q_values(scores, data.is_target) <= max_q)).sum()
+
+
+def test_the_best_column_is_the_best_one():
+    data = rows()
+    counts = {
+        (j, sign): np.mean([accepted(sign * data.Z[:, j], data, 0.05 * times) for times in qv.AROUND])
+        for j in range(4) for sign in (1, -1)
+    }  # fmt: skip
+    j, sign = max(counts, key=counts.get)
+    w = qv.best_column(data, 0.05)
+    assert w[j] == sign
+    assert np.count_nonzero(w) == 1
+    flipped = qv.Rows(-data.Z, data.is_target, data.weight)
+    assert qv.best_column(flipped, 0.05)[j] == -sign
+    sparse = qv.Rows(sp.csr_matrix(data.Z), data.is_target, data.weight)
+    assert np.array_equal(qv.best_column(sparse, 0.05), w)
+
+
+def test_levelling_keeps_the_ranking_and_sets_the_scale():
+    data, w = rows(), np.array([1.0, 0.5, 0.1, 0.0, 3.0])
+    level = qv._levelled(w, data, 0.05)
+    scores = data.Z @ level
+    assert np.array_equal(np.argsort(scores), np.argsort(data.Z @ w))
+    assert np.median(scores[~data.is_target]) == pytest.approx(-1.0)
+    assert (data.is_target & (scores >= -1e-9)).sum() == accepted(scores, data, 0.05)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=20), st.sampled_from([0.1, 0.5, 1.0])
+)
+def test_the_threshold_of_the_longest_list_within_the_cap(table, max_q):
+    scores, target = (np.array(column) for column in zip(*table, strict=True))
+    scores = scores.astype(float)
+    found, count = qv._threshold(scores, qv.Rows(None, target, np.ones(len(target))), max_q)
+    lists = [
+        (target & (scores >= u)).sum() for u in scores
+        if (~target & (scores >= u)).sum() <= max_q * (target & (scores >= u)).sum() and (target & (scores >= u)).any()
+    ]  # fmt: skip
+    assert count == max(lists, default=0)
+    called = scores > found
+    assert (called & target).sum() == count
+    assert (called & ~target).sum() <= max_q * count
+
+
+def test_the_exchange_rate_makes_the_threshold_stationary():
+    """Moving the threshold trades targets for decoys at the rate r, so that the Lagrangian does not change."""
+    rng = np.random.default_rng(0)
+    n = 400_000
+    right = rng.random(n) < 0.2
+    target = right | (rng.random(n) < 0.5)
+    scores = rng.normal(size=n) + 3.0 * right
+    data = qv.Rows(scores[:, None], target, np.ones(n))
+    rate = qv.exchange_rate(scores, chance_right(scores, target, data.weight), data, 0.02)
+    threshold = qv.cut(scores, target, data.weight, 0.02).threshold
+    near = np.abs(scores - threshold) < 0.05
+    assert rate == pytest.approx((near & target).sum() / (near & ~target).sum(), rel=0.15)
+
+
+def test_the_ascent_climbs_and_its_gradient_is_right():
+    data = rows(1)
+    gain = np.where(data.is_target, 1.0, -5.0)
+    value = lambda w: -(gain @ expit(data.Z @ w / 0.5)) / np.abs(gain).sum()
+
+    def slope(w):
+        s = expit(data.Z @ w / 0.5)
+        return -(data.Z.T @ (gain * s * (1 - s))) / (0.5 * np.abs(gain).sum())
+
+    start = np.array([1.0, 0.2, 0.3, 0.1, -3.0])
+    assert check_grad(value, slope, start) < 1e-6
+    end = qv._climb(data, start, 0.5, gain)
+    assert value(end) < value(start) - 1e-4
+    assert np.abs(slope(end)).max() < 0.1 * np.abs(slope(start)).max()
+
+
+def test_the_mixture_finds_the_direction_of_the_right_targets():
+    data = rows(2, 6000)
+    w = qv.mixture(data, np.array([1.0, 0, 0, 0, 0]), qv.Aim(0.05))
+    assert w[0] == pytest.approx(w[1], rel=0.3)
+    assert np.abs(w[2:4]).max() < 0.2 * w[0]
+
+
+@pytest.mark.parametrize("last", ["loop", "mixture"])
+def test_nothing_to_start_from_is_left_as_it_is(last):
+    data = qv.Rows(np.c_[np.r_[np.ones(50), np.zeros(50)], np.ones(100)], np.arange(100) >= 50, np.ones(100))
+    w = np.array([1.0, 0.0])  # every decoy above every target
+    assert np.array_equal(getattr(qv, last)(data, w, qv.Aim(0.01)), w)
+
+
+def test_recipes_are_chosen_only_for_a_clear_gain():
+    data = rows(3, 3000)
+    folds = np.array_split(np.random.default_rng(0).permutation(3000), 3)
+    found = qv.solve(data.Z[:, :4], data.is_target, qv.Aim(0.05), folds)
+    assert set(found.held_out) == set(qv.LINEAR)
+    others = max(count for name, count in found.held_out.items() if name != qv.DEFAULT)
+    if found.recipe == qv.DEFAULT:
+        assert others <= (1 + qv.CLEARLY) * found.held_out[qv.DEFAULT]
+    else:
+        assert found.held_out[found.recipe] > (1 + qv.CLEARLY) * found.held_out[qv.DEFAULT]
+
+
+def test_landmarks_have_the_kernel_as_inner_products():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(12, 3))
+    Z = place(points, 0.7)(points)
+    kernel = np.exp(-0.7 * ((points[:, None] - points[None]) ** 2).sum(axis=2))
+    assert np.allclose(Z @ Z.T, points @ points.T + STRENGTH**2 * kernel)
+    assert np.allclose(place(points, 0.7)(sp.csr_matrix(points)), Z)
+    doubled = place(np.vstack([points, points]), 0.7)(points)  # rank falls short of the number of landmarks
+    assert np.allclose(doubled @ doubled.T, Z @ Z.T)
