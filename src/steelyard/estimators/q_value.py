@@ -43,7 +43,7 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that.
     n_components : int, default=100
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
-    C : float, default=1.0
+    C : float, default=10.0
         Weight of the loss of a row against ``|w|^2 / 2``.
     solver : {"annealed", "stochastic"}, default="annealed"
         "stochastic" is the stream learner under the same constraint (`kernel="linear"` only): a fraction of the time,
@@ -91,7 +91,7 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         kernel: str = "linear",
         gamma: Any = None,
         n_components: int = 100,
-        C: float = 1.0,
+        C: float = 10.0,
         solver: str = "annealed",
         cv: int = 3,
         max_iter: int = 10,

@@ -2,7 +2,7 @@
 
 With landmarks l_1..l_m, ``K = [k(l_i, l_j)]`` and ``k(x) = [k(x, l_i)]``, the features ``K^(-1/2) k(x)`` have inner
 products that equal the kernel's on the landmarks and approach it near them. Together with the columns of x they are the
-features of the kernel ``x.x' + strength^2 exp(-gamma |x - x'|^2)``, so that the linear model stays within reach.
+features of the kernel ``x.x' + exp(-gamma |x - x'|^2)``, so that the linear model stays within reach.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from scipy.linalg import eigh
 Array = NDArray[np.float64]
 
 RANK_TOL = 1e-8  # of the largest eigenvalue
-STRENGTH = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Landmarks:
 
     def __call__(self, X: Any) -> Array:
         dense = _dense(X)
-        return np.hstack([dense, STRENGTH * (_rbf(dense, self.points, self.gamma) @ self.whiten)])
+        return np.hstack([dense, _rbf(dense, self.points, self.gamma) @ self.whiten])
 
 
 def place(points: Any, gamma: float) -> Landmarks:

@@ -40,8 +40,8 @@ from scipy.special import expit
 from ..measures.named import Precision, Recall
 from . import cost_sensitive
 from .landmarks import Landmarks, place
-from .stochastic import Pass, Stream
-from .stream_problem import NeymanPearson, Problem
+from .stochastic import Stream
+from .stream_problem import NeymanPearson, Pass, Problem
 from .target_decoy import Array, Mask, chance_right, cut, weighted_q_values
 
 LINEAR = ("loop", "mixture", "annealed", "mean")
@@ -78,7 +78,7 @@ class Aim:
     """The cap on decoys per target, the SVM's C, the rounds of the first two steps, and the kernel's landmarks."""
 
     max_q: float
-    C: float = 1.0
+    C: float = 10.0
     rounds: int = ROUNDS
     gamma: float | None = None  # of the RBF kernel; None is linear
     n_landmarks: int = 100
@@ -150,7 +150,10 @@ def solve(
 def learn(rows: Rows, aim: Aim) -> dict[str, Model]:
     """The model of every recipe, with the training threshold at 0 and the median decoy at -1."""
     flat = Rows(_with_ones(rows.Z), rows.is_target, rows.weight)
-    level = lambda w: _levelled(w, flat, aim.max_q)
+
+    def level(w: Array) -> Array:
+        return _levelled(w, flat, aim.max_q)
+
     starts = (best_column(flat, max(aim.max_q, LOOP_Q)), _logistic(flat, aim.C))
     looped = max((loop(flat, w, aim) for w in starts), key=lambda w: accepted_around(flat.Z @ w, flat, aim.max_q))
     mixed = level(mixture(flat, looped, aim))
