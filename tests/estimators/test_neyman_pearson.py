@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 import steelyard as sy
-from steelyard.estimators.neyman_pearson import clopper_pearson
+from steelyard.estimators._rows_left_out import clopper_pearson
 
 KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
 

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta as beta_distribution
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,11 +26,11 @@ from . import _np_learners as learners
 from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params
 from ._np_learners import Learner, Rows, Scorer, out_of_fold, threshold_at_cap
+from ._rows_left_out import Promise, clopper_pearson, hold_out, make_folds
 
 MACHINES = ("annealed", "uzawa", "dc", "cost-grid")
 LINEAR = ("stochastic", "bundle")
 SOLVERS = ("auto", *MACHINES, "generative", *LINEAR)
-FOLDS = 5
 HAIR = 1e-6  # of the largest score
 MANY_ROWS = 20_000  # above this a linear machine is left to the batch engine
 CS = (0.1, 1.0, 10.0, 100.0)  # tried by C="auto"
@@ -163,10 +161,15 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         weight = check_weight(sample_weight, X, is_positive)
         random = check_random_state(self.random_state)
         rows = Rows(X, np.where(is_positive, 1.0, -1.0), np.ones(len(y)) if weight is None else weight)
-        held = self._hold_out(rows, sample_weight is not None, random)
+        held = np.array([], dtype=int)
+        if self.delta is not None:
+            if sample_weight is not None:
+                raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
+            held = hold_out(rows.y, Promise(self.max_fpr, self.delta, float(self.cv)), random)
         training = rows.weight.copy()
         training[held] = 0.0
-        folds = self._folds(rows, training, random)
+        unused = (self.offset == "train" or self.delta is not None) and not self._searches
+        folds = [] if unused and self.solver != "cost-grid" else make_folds(self.cv, rows, training, random)
         learner, scorer = self._train(rows, training, folds, random)
         if self.delta is not None:
             scores, seen = scorer.scores, held
@@ -259,51 +262,7 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
                 f"training rows, {self.fpr_heldout_:.4f} on rows left out"
             )
 
-    # -- which rows do what -------------------------------------------------------------------------------------
-    def _hold_out(self, rows: Rows, weighted: bool, random: np.random.RandomState) -> np.ndarray:
-        """The rows that set the offset with `delta`; too few negatives among them are refused before training."""
-        if self.delta is None:
-            return np.array([], dtype=int)
-        if weighted:
-            raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
-        needed = order_statistic.needed(self.max_fpr, self.delta)
-        split = StratifiedShuffleSplit(1, test_size=float(self.cv), random_state=random.randint(2**31))
-        n_negative = int((rows.y < 0).sum())
-        try:
-            _, held = next(split.split(np.zeros(len(rows.y)), rows.y))
-            given = int((rows.y[held] < 0).sum())
-        except ValueError:  # a class with one row, or a share of less than a row
-            given = int(float(self.cv) * n_negative)
-            held = np.array([], dtype=int)
-        if given < needed or len(held) == 0:
-            raise ValueError(
-                f"max_fpr={self.max_fpr} with delta={self.delta} needs {needed} held-out negatives; {given} were given "
-                f"(a share cv={self.cv} of {n_negative}). Hold out more rows, or loosen the cap or delta"
-            )
-        return np.asarray(held)
-
-    def _folds(self, rows: Rows, training: np.ndarray, random: np.random.RandomState) -> list[np.ndarray]:
-        """Row numbers of each fold, stratified; none if nothing asks for them."""
-        unused = self.offset == "train" or self.delta is not None
-        if unused and not self._searches and self.solver != "cost-grid":
-            return []
-        used = np.flatnonzero(training)
-        fewest = int(min((rows.y[used] > 0).sum(), (rows.y[used] < 0).sum()))
-        if fewest < 2:
-            which = "positive" if (rows.y[used] > 0).sum() == fewest else "negative"
-            raise ValueError(
-                f"there is only one {which} row to train on: folds need two of each class; offset='train' needs one"
-            )
-        if isinstance(self.cv, numbers.Real):
-            k = int(self.cv) if isinstance(self.cv, numbers.Integral) else FOLDS
-            split = StratifiedKFold(min(k, fewest), shuffle=True, random_state=random.randint(2**31))
-            return [used[test] for _, test in split.split(used, rows.y[used])]
-        given = self.cv.split(rows.X, rows.y) if hasattr(self.cv, "split") else self.cv
-        folds = [test[training[test] > 0] for _, test in given]
-        if not any(len(fold) for fold in folds):
-            raise ValueError(f"{self.cv!r} made no folds with rows to score")
-        return folds
-
+    # -- parameters ---------------------------------------------------------------------------------------------
     def _first_given_up(self, rows: Rows, random: np.random.RandomState) -> np.ndarray | None:
         if isinstance(self.init, str):
             if self.init not in ("zeros", "random"):
@@ -314,7 +273,6 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
             raise ValueError(f"init must have one flag a row, {len(rows.y)}; got shape {given_up.shape}")
         return given_up
 
-    # -- parameters ---------------------------------------------------------------------------------------------
     @property
     def _searches(self) -> bool:
         return isinstance(self.C, str) or (isinstance(self.gamma, str) and self.gamma == "auto")
@@ -384,14 +342,6 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a share of which `hits` of `n` were seen."""
-    tail = (1.0 - confidence) / 2.0
-    low = 0.0 if hits == 0 else float(beta_distribution.ppf(tail, hits, n - hits + 1))
-    high = 1.0 if hits == n else float(beta_distribution.ppf(1.0 - tail, hits + 1, n - hits))
-    return low, high
 
 
 def _print_round(machine: Machine) -> None:
