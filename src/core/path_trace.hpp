@@ -50,20 +50,24 @@ class PathTrace {
         return norm;
     }
 
-    // max over a in the box  sum a t - 1/2 |sum a z|^2, one row at a time, to a tenth of a margin.
+    // max over a in the box  sum a t - 1/2 |sum a z|^2, one row at a time, to a tenth of a margin. At an end of the range only one
+    // class has a box, and its rows tie: more passes would only spread a over all of them, and each must come back to a bound.
     STEELYARD_CLONES std::vector<double> descend() {
         const Index n = rows_.n_rows;
         std::vector<double> a(static_cast<std::size_t>(n)), w(static_cast<std::size_t>(rows_.n_cols), 0.0);
         std::vector<Index> order;
+        bool one_class = false;
         for (Index i = 0; i < n; ++i) {
             const CostBox& b = given_.box[i];
             const double low = b.low_at(problem_.start), high = b.high_at(problem_.start);
             a[i] = std::min(std::max(0.0, low), high);
             if (a[i] != 0) rows_.row(i).add_to(w.data(), given_.sign[i] * a[i]);
             if (high > low && norm_[i] > 0) order.push_back(i);
+            one_class = one_class || high <= low;
         }
         Shuffler shuffler{problem_.seed};
-        for (int pass = 0; pass < problem_.passes; ++pass) {
+        const int passes = one_class ? 1 : problem_.passes;
+        for (int pass = 0; pass < passes; ++pass) {
             double worst = 0;
             const Index size = static_cast<Index>(order.size());
             for (Index k = 0; k < size; ++k) std::swap(order[k], order[k + shuffler.below(size - k)]);
