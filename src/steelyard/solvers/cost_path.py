@@ -176,7 +176,8 @@ def _merged(
     kept = np.flatnonzero(first == np.arange(rows.n_rows))
     if len(kept) == rows.n_rows:
         return rows, label, weight
-    return _take(rows, kept), label[kept], np.bincount(first, weight, rows.n_rows)[kept]
+    summed = np.bincount(first, weight, rows.n_rows).astype(np.float64)
+    return _take(rows, kept), label[kept], summed[kept]
 
 
 def _take(rows: _Rows, kept: NDArray[np.int64]) -> _Rows:
