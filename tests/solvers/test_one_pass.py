@@ -11,7 +11,7 @@ from steelyard.solvers.one_pass import MiniBatchStream, _Side
 from steelyard.solvers.stream_problem import OnePassMiniBatch, Problem
 
 
-def buffer(seed, n_pos=3, n_neg=5, d=2):
+def buffer(seed, n_pos=3, n_neg=4, d=2):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_pos + n_neg, d))
     return X, np.repeat([1, -1], [n_pos, n_neg]), rng.normal(size=d), rng.integers(1, 4, n_pos + n_neg).astype(float)
@@ -38,13 +38,13 @@ def test_the_surrogate_is_the_maximum_over_all_label_vectors(measure, seed):
     sides = [_Side(X[y == c], np.ones(np.sum(y == c))) for c in (1, -1)]
     value, slope = stream.worst(w, *sides)
     assert value == pytest.approx(surrogate(measure, w, X, y, np.ones(len(y))), rel=1e-12)
-    for other in np.random.default_rng(9).normal(size=(20, 2)):  # a subgradient of a convex function
+    for other in np.random.default_rng(9).normal(size=(5, 2)):  # a subgradient of a convex function
         assert surrogate(measure, other, X, y, np.ones(len(y))) >= value + slope @ (other - w) - 1e-12
     # Weighted: a bound from below, and its slope one of the terms'.
     sides = [_Side(X[y == c], weight[y == c]) for c in (1, -1)]
     value, slope = stream.worst(w, *sides)
     assert 0 <= value <= surrogate(measure, w, X, y, weight) + 1e-12
-    for other in np.random.default_rng(9).normal(size=(20, 2)):
+    for other in np.random.default_rng(9).normal(size=(5, 2)):
         assert surrogate(measure, other, X, y, weight) >= value + slope @ (other - w) - 1e-12
 
 
