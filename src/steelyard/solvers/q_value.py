@@ -56,7 +56,7 @@ LOOP_Q = 0.1  # the loop passes targets at this rate where the cap is lower: mor
 LOOP_COST = 3.0  # of a decoy against a target in the loop's SVM, as Percolator often sets it
 MIXTURE_COST = 5.0  # the same in the mixture
 AROUND = (0.5, 0.7, 1.0, 1.4, 2.0)  # times q: where lists are counted to choose a recipe
-CLEARLY = 0.02  # so much more must a recipe accept among rows left out to be taken instead of the default
+CLEARLY = 0.05  # so much more must a recipe accept among rows left out to be taken instead of the default
 GAP = 1e-3
 LIKELY, CLOSE = 0.5, 40  # landmarks: targets more likely right than not, the best so many decoys for each
 
