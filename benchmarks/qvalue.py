@@ -8,7 +8,7 @@ with the seeds from 100 on of psm-percolator and of run 0 of psm-scope2.
 
     STEELYARD_DATA=... python benchmarks/qvalue.py [table ...] [seed ...]
 
-Results are added to ``results/qvalue.json`` after each table and seed.
+Results are added to ``results/qvalue.json`` after each contender, and what is there already is not measured again.
 """
 
 import json
@@ -18,10 +18,10 @@ import time
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
-from sklearn.svm import LinearSVC
 
 import steelyard as sy
-from _run import RESULTS, data_folder, write
+from _run import RESULTS, data_folder, machine
+from steelyard.solvers import cost_sensitive
 
 TABLES = ("psm-percolator", "psm-scope2 run 0", "psm-scope2 run 1", "psm-scope2 run 2")
 RATES = (0.0025, 0.01, 0.1)
@@ -48,6 +48,14 @@ def best_feature(X, is_target, scan, rate):
     return lambda rows: sign * rows[:, j]
 
 
+def squared_hinge(X, is_target, decoy_cost):
+    """The problem of ``LinearSVC(C=1, dual=False, class_weight={True: 1, False: decoy_cost})``, solved faster."""
+    rows = np.hstack([X, np.ones((len(X), 1))])
+    y = np.where(is_target, 1.0, -1.0)
+    w = cost_sensitive.solve(rows, y, 1.0, decoy_cost, 1.0, 1e-4, "squared_hinge").w
+    return lambda new: new @ w[:-1] + w[-1]
+
+
 def percolator(X, is_target, scan, rate, rounds=10):
     """Targets that pass now against all decoys, ten rounds from the best feature; decoys cost three times as much."""
     scores = best_feature(X, is_target, scan, rate)
@@ -56,8 +64,7 @@ def percolator(X, is_target, scan, rate, rounds=10):
         if not passed.any():
             break
         use = passed | ~is_target
-        svm = LinearSVC(C=1, class_weight={True: 1, False: 3}, dual=False).fit(X[use], is_target[use])
-        scores = svm.decision_function
+        scores = squared_hinge(X[use], is_target[use], 3.0)
     return scores
 
 
@@ -65,33 +72,29 @@ def logistic(X, is_target, scan, rate):
     return LogisticRegression(max_iter=1000).fit(X, is_target).decision_function
 
 
-def svm(decoy):
-    weights = {True: 1, False: decoy}
-    return lambda X, t, scan, rate: LinearSVC(class_weight=weights, dual=False).fit(X, t).decision_function
+def svm(decoy_cost):
+    return lambda X, is_target, scan, rate: squared_hinge(X, is_target, decoy_cost)
 
 
 def ours(**options):
     def fit(X, is_target, scan, rate):
-        model = sy.QValueClassifier(rate, random_state=0, **options).fit(X, is_target, scan)
-        chosen[options.get("kernel", "linear")].append(model.recipe_) if "solver" not in options else None
-        return model.decision_function
+        return sy.QValueClassifier(rate, random_state=0, **options).fit(X, is_target, scan).decision_function
 
     return fit
 
 
-chosen = {"linear": [], "rbf": []}
 CONTENDERS = {
     "best single feature": best_feature,
     "Percolator loop": percolator,
     "logistic regression, all targets": logistic,
-    "SVM, all targets, decoys x1": svm(1),
-    "SVM, all targets, decoys x3": svm(3),
-    "SVM, all targets, decoys x10": svm(10),
+    "SVM, all targets, decoys x1": svm(1.0),
+    "SVM, all targets, decoys x3": svm(3.0),
+    "SVM, all targets, decoys x10": svm(10.0),
     "QValueClassifier": ours(),
-    "QValueClassifier, rbf": ours(kernel="rbf"),
     "QValueClassifier, stochastic": ours(solver="stochastic"),
+    "QValueClassifier, rbf": ours(kernel="rbf"),
 }
-FIXED = tuple(name for name in CONTENDERS if "all targets" in name)  # the same model for every rate
+LAST = "QValueClassifier, rbf"  # the dearest is measured when all others have been
 
 
 def levelled(scores, is_target, rate):
@@ -106,26 +109,20 @@ def winners(scores, scan):
     return order[np.r_[True, scan[order][1:] != scan[order][:-1]]]
 
 
-def measure(X, is_target, scan, seed):
-    """Accepted targets and seconds of training of each contender at each rate."""
+def measure(fit, X, is_target, scan, seed):
+    """Accepted targets at each rate, and the median CPU time of a training."""
     scan = np.random.default_rng(seed).permutation(scan.max() + 1)[scan]
-    folds = list(GroupKFold(3).split(X, is_target, scan))
-    found = {name: {"accepted": {}, "fit_s": []} for name in CONTENDERS}
-    kept = {}
+    accepted, seconds = {}, []
     for rate in RATES:
-        for name, fit in CONTENDERS.items():
-            scores = np.zeros(len(is_target))
-            for k, (train, test) in enumerate(folds):
-                start = time.process_time()
-                if name not in FIXED or (name, k) not in kept:
-                    kept[name, k] = fit(X[train], is_target[train], scan[train], rate)
-                    found[name]["fit_s"].append(time.process_time() - start)
-                scores[test] = levelled(kept[name, k](X[test]), is_target[test], rate)
-            best = winners(scores, scan)
-            found[name]["accepted"][str(rate)] = count(scores[best], is_target[best], rate)
-    for case in found.values():
-        case["fit_s"] = float(np.median(case["fit_s"]))
-    return found
+        scores = np.zeros(len(is_target))
+        for train, test in GroupKFold(3).split(X, is_target, scan):
+            start = time.process_time()
+            score = fit(X[train], is_target[train], scan[train], rate)
+            seconds.append(time.process_time() - start)
+            scores[test] = levelled(score(X[test]), is_target[test], rate)
+        best = winners(scores, scan)
+        accepted[str(rate)] = count(scores[best], is_target[best], rate)
+    return {"accepted": accepted, "fit_s": float(np.median(seconds))}
 
 
 def main(arguments):
@@ -133,16 +130,20 @@ def main(arguments):
     seeds = [int(a) for a in arguments if a.isdigit()] or SEEDS
     path = RESULTS / "qvalue.json"
     results = json.loads(path.read_text())["tables"] if path.exists() else {}
-    for seed in seeds:
-        for name in tables:
-            X, is_target, scan = table(name)
-            for recipes in chosen.values():
-                recipes.clear()
-            case = results.setdefault(name, {"seeds": {}})
-            case["targets"], case["decoys"] = int(is_target.sum()), int((~is_target).sum())
-            found = measure(X, is_target, scan, seed)
-            case["seeds"][str(seed)] = {"contenders": found, "recipes": {k: list(v) for k, v in chosen.items()}}
-            write("qvalue", {"rates": list(RATES), "tables": results})
+    for is_last in (False, True):
+        for seed in seeds:
+            for name in tables:
+                X, is_target, scan = table(name)
+                case = results.setdefault(name, {"seeds": {}})
+                case["targets"], case["decoys"] = int(is_target.sum()), int((~is_target).sum())
+                found = case["seeds"].setdefault(str(seed), {})
+                for contender, fit in CONTENDERS.items():
+                    if contender in found or (contender == LAST) != is_last:
+                        continue
+                    found[contender] = measure(fit, X, is_target, scan, seed)
+                    print(name, seed, contender, found[contender], flush=True)
+                    figures = {"machine": machine(), "rates": list(RATES), "tables": results}
+                    path.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,13 @@ def qvalue_table(found):
 
 
 def _counts(case, contender, rate):
-    return np.array([seed["contenders"][contender]["accepted"][rate] for seed in case["seeds"].values()], dtype=float)
+    """Of the deals that were measured."""
+    deals = [seed[contender] for seed in case["seeds"].values() if contender in seed]
+    return np.array([deal["accepted"][rate] for deal in deals], dtype=float)
 
 
 def _table(name, case, rates):
-    contenders = list(next(iter(case["seeds"].values()))["contenders"])
+    contenders = list(dict.fromkeys(name for seed in case["seeds"].values() for name in seed))
     best = {rate: max(_counts(case, c, rate).mean() for c in contenders) for rate in rates}
     rows = []
     for contender in contenders:
@@ -36,23 +38,24 @@ def _table(name, case, rates):
             counts = _counts(case, contender, rate)
             text = f"{counts.mean():,.0f} ({counts.min():,.0f} to {counts.max():,.0f})"
             cells.append(f"**{text}**" if counts.mean() == best[rate] else text)
-        seconds = np.median([seed["contenders"][contender]["fit_s"] for seed in case["seeds"].values()])
-        rows.append((contender, *cells, f"{seconds:.2f} s"))
-    n = len(case["seeds"])
-    title = (
-        f"**{name}**: {case['targets']:,} targets, {case['decoys']:,} decoys; mean (range) over {n} deal{'s' * (n > 1)}"
-    )
-    return title + "\n\n" + markdown(("accepted at q <=", *rates, "CPU time of a fit"), rows)
+        deals = [seed[contender] for seed in case["seeds"].values() if contender in seed]
+        rows.append((contender, *cells, f"{np.median([deal['fit_s'] for deal in deals]):.2f} s", len(deals)))
+    size = f"**{name}**: {case['targets']:,} targets, {case['decoys']:,} decoys; mean (range) over the deals"
+    return size + "\n\n" + markdown(("accepted at q <=", *rates, "CPU time of a fit", "deals"), rows)
 
 
 def _summary(tables, rates):
-    """Our classifier over the loop, in percent of accepted targets."""
+    """Our classifier over the loop, in percent of accepted targets, on the deals that both were measured on."""
     rows = []
     for name, case in tables.items():
         for label, contender in (("linear", "QValueClassifier"), ("rbf", "QValueClassifier, rbf")):
+            both = {"seeds": {k: seed for k, seed in case["seeds"].items() if contender in seed and LOOP in seed}}
+            if not both["seeds"]:
+                continue
             cells = []
             for rate in rates:
-                ours, loop = _counts(case, contender, rate).mean(), _counts(case, LOOP, rate).mean()
+                ours, loop = _counts(both, contender, rate).mean(), _counts(both, LOOP, rate).mean()
                 cells.append(f"{100 * (ours / loop - 1):+.1f} %" if loop else "the loop finds none")
-            rows.append((name, label, *cells))
-    return "Against the Percolator loop:\n\n" + markdown(("", "", *(f"q <= {rate}" for rate in rates)), rows)
+            rows.append((name, label, *cells, len(both["seeds"])))
+    header = ("", "", *(f"q <= {rate}" for rate in rates), "deals")
+    return "Against the Percolator loop:\n\n" + markdown(header, rows)
