@@ -50,7 +50,7 @@ def solve(
 
     def direction(log_odds: float) -> Array:
         t = float(expit(log_odds))
-        return d / ((1.0 - t) * (1.0 - e) + t * e)
+        return np.asarray(d / ((1.0 - t) * (1.0 - e) + t * e))
 
     def value(log_odds: float) -> float:
         u = direction(log_odds)

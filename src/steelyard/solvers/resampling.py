@@ -83,7 +83,7 @@ class _Points:
     @property
     def penalised(self) -> Array:
         """The value less the relative excess over the constraints, which counts at most 1."""
-        return self.value - np.clip(-self.slack, 0.0, 1.0)
+        return np.asarray(self.value - np.clip(-self.slack, 0.0, 1.0))
 
 
 class Draws:
@@ -110,14 +110,15 @@ class Draws:
         whole = _Points(frontier.tpr[looked_at], frontier.tnr[looked_at], frontier, goal)
         # Ties to the more skilful point, as in `frontier.best_point`.
         values = np.where(np.isnan(drawn.value), -np.inf, drawn.value + ROUNDING * (drawn.tpr + drawn.tnr))
-        draw, tried = np.arange(DRAWS), []
+        draw = np.arange(DRAWS)
+        tried: list[tuple[float, float, NDArray[np.intp], NDArray[np.bool_]]] = []
         for margin in MARGINS if goal.constraints else (0.0,):
             allowed = np.where(drawn.slack >= margin - ROUNDING, values, -np.inf)
             best = _middle_of_first_run(allowed)
             reached = np.isfinite(allowed[best, draw])
             if tried and not reached.all():
                 break
-            tried.append((np.mean(whole.penalised[best]), margin, best, reached))
+            tried.append((float(np.mean(whole.penalised[best])), margin, best, reached))
         _, margin, best, reached = max(tried, key=lambda one: one[0])
         left_out = _Points(tpr[best, DRAWS + draw], 1.0 - fpr[best, DRAWS + draw], frontier, goal)
         inside = np.where(reached, values[best, draw], np.nan)
@@ -158,7 +159,7 @@ def _middle_of_first_run(values: Array) -> NDArray[np.intp]:
     first = tied.argmax(axis=0)
     ended = ~tied & (np.arange(len(values))[:, None] > first)
     last = np.where(ended.any(axis=0), ended.argmax(axis=0), len(values)) - 1
-    return (first + last) // 2
+    return np.asarray((first + last) // 2)
 
 
 def _thinned(frontier: Frontier) -> NDArray[np.bool_]:

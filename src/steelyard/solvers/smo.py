@@ -120,4 +120,4 @@ def feasible(b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     else:
         if abs(b.sum()) > 1e-9 * max(1.0, np.abs(b).sum()):
             raise ValueError("no point within the bounds satisfies y'a = 0")
-    return np.clip(b, low, high)
+    return np.asarray(np.clip(b, low, high))
