@@ -1,6 +1,7 @@
 """Tables and figures of the batch engine, from ``benchmarks/results/{batch,frontier,fmeasure}.json``."""
 
 import json
+from statistics import median
 
 from made_tables import markdown
 
@@ -84,8 +85,13 @@ def frontier_table(found):
         (f"{name} ({cell[name, measures[0]]['rows']:,})", *(show(cell[name, m]) for m in measures)) for name in sets
     ]
     means = [f"{100 * sum(cell[name, m]['difference'] for name in sets) / len(sets):+.2f}" for m in measures]
+    middle = [f"{100 * median(cell[name, m]['difference'] for name in sets):+.2f}" for m in measures]
     sides = [[sum(sign * cell[name, m]["difference"] > 0 for name in sets) for sign in (1, -1)] for m in measures]
-    body += [("*mean*", *means), ("*ahead, behind*", *(f"{ahead}, {behind}" for ahead, behind in sides))]
+    body += [
+        ("*mean*", *means),
+        ("*median*", *middle),
+        ("*ahead, behind*", *(f"{ahead}, {behind}" for ahead, behind in sides)),
+    ]
     summary = (
         f"{found['comparisons']} comparisons on {len(sets)} sets, {found['plan']['splits']} splits each: ahead in "
         f"{found['ahead']}, behind in {found['behind']}; significant after correction: "
