@@ -43,11 +43,12 @@ __all__ = [
     "__version__",
     "measures",
     "q_values",
+    "quantification",
     "streams",
 ]
 
 if TYPE_CHECKING:
-    from . import measures, streams
+    from . import measures, quantification, streams
     from .estimators.cost_path import CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("measures", "streams"):
+    if name in ("measures", "quantification", "streams"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,5 @@
+"""Counting: prevalence of classes in a batch or on a stream, its errors and its evaluation protocols."""
+
+from . import errors, protocols
+
+__all__ = ["errors", "protocols"]
