@@ -20,6 +20,7 @@ _HOMES = {
     "OnlineClassifier": "estimators.online",
     "QValueClassifier": "estimators.q_value",
     "QuantilePath": "estimators.quantile_path",
+    "Quantifier": "quantification",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
     "CostPathDisplay": "plots",
@@ -37,6 +38,7 @@ __all__ = [
     "NeymanPearsonDisplay",
     "OnlineClassifier",
     "QValueClassifier",
+    "Quantifier",
     "QuantilePath",
     "StructuralSVM",
     "ThresholdClassifier",
@@ -58,8 +60,9 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
-    from .plots import CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay
+    from .plots import (CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay)
     from .solvers.target_decoy import q_values
+    from .quantification import Quantifier
 
 
 def __getattr__(name: str) -> Any:

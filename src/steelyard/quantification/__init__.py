@@ -1,5 +1,6 @@
 """Counting: prevalence of classes in a batch or on a stream, its errors and its evaluation protocols."""
 
 from . import errors, protocols
+from .quantifier import Quantifier
 
-__all__ = ["errors", "protocols"]
+__all__ = ["Quantifier", "errors", "protocols"]

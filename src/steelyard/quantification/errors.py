@@ -24,7 +24,7 @@ and Kar et al. (2016), which on two classes are ``1 - |q - p|/max(p, 1 - p)`` an
 >>> round(float(errors.ae([0.7, 0.3], [0.5, 0.5])), 4), round(float(errors.nae([0.7, 0.3], [0.5, 0.5])), 4)
 (0.2, 0.2857)
 >>> round(float(errors.kld([0.7, 0.3], [0.5, 0.5], sample_size=1000)), 4)
-0.0822
+0.0821
 """
 
 from __future__ import annotations

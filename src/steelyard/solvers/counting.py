@@ -1,0 +1,238 @@
+"""The prevalence of a batch from scores, when the class balance may have moved and the classes themselves have not.
+
+Given scores of labelled rows that the models were not fitted on, with class codes ``y`` in ``0 .. K-1``, and scores
+of a batch. Assumed: within a class, scores of the batch are distributed as those of the labelled rows (prior shift).
+Wanted: the prevalence ``p`` of the population that the batch came from, on the simplex, and an interval for it.
+
+A *membership* ``t(s)`` is a vector of K numbers a row. Its mean over a batch of prevalence ``p`` is ``M p``, where
+column j of ``M`` is the mean over class j, whatever ``t`` is. So the labelled rows give ``M``, the batch gives the
+mean, and `adjusted` solves for ``p`` by least squares on the simplex. What differs is ``t``:
+
+- the predicted class, 0 or 1: ACC, and on two classes ``p = (share called - FPR)/(TPR - FPR)``;
+- the posterior probability: PACC;
+- the posterior probability at the prevalence that maximum likelihood (EMQ) gives. If the
+  posteriors are right this is the score function of the likelihood, so nothing is lost against EMQ; if they are not,
+  it is still consistent, as EMQ is not.
+
+`Likelihood` makes ``log f_j(s)``, up to a term that all classes share, from a logistic regression of labels on scores,
+and `most_likely` maximises ``sum_i log sum_j p_j f_j(s_i)`` (Saerens et al. 2002): EM, on two classes a root instead.
+`median_sweep` is Forman's (2008): the median of ACC over the thresholds with ``TPR - FPR`` of 1/4 or more.
+
+`interval` inverts a test. For a scalar statistic ``u`` with class means ``m_j``, variances ``v_j`` and ``n_j``
+labelled rows,
+
+    Z(p) = (mean of u over the batch - sum_j p_j m_j) / sqrt(V(p)/n + sum_j p_j^2 v_j/n_j)
+
+with ``V(p)`` the variance of ``u`` in a population of prevalence p. The prevalences not rejected by Student's t
+(degrees of freedom by Satterthwaite) are the interval. Both samples are accounted for, the ends 0 and 1 need no care,
+and a statistic without information returns [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize, nnls
+from scipy.special import logsumexp, stdtr
+
+from .frontier import scan
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+RIDGE = 1e-3  # on the standardised coefficients of the calibration, so that separable scores stay finite
+LEAST = 0.02  # memberships are evaluated at a prevalence at least so far from 0 in every class
+FEW = 30  # rows of a batch, below which nothing is estimated from its spread
+SWEEP = 0.25  # a threshold takes part in the median sweep if TPR - FPR is at least this
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """``log f_j(s)``, up to a term that all classes share: a logistic regression, less the log of its prevalence."""
+
+    centre: Array
+    scale: Array
+    weights: Array  # (d + 1, K)
+    prevalence: Array
+
+    @classmethod
+    def fit(cls, scores: Array, y: Codes, n_classes: int) -> Likelihood:
+        """From scores (n, d) of labelled rows."""
+        centre, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-12)
+        features = _with_one((scores - centre) / scale)
+        prevalence = np.bincount(y, minlength=n_classes) / len(y)
+        return cls(centre, scale, _softmax_regression(features, y, n_classes), prevalence)
+
+    def __call__(self, scores: Array) -> Array:
+        """(..., d) to (..., K)."""
+        found: Array = _with_one((scores - self.centre) / self.scale) @ self.weights - np.log(self.prevalence)
+        return found
+
+
+def _with_one(z: Array) -> Array:
+    return np.concatenate([z, np.ones((*z.shape[:-1], 1))], axis=-1)
+
+
+def _softmax_regression(features: Array, y: Codes, n_classes: int) -> Array:
+    n, d = features.shape
+    truth = np.eye(n_classes)[y]
+    penalty = np.full((d, 1), RIDGE)
+    penalty[-1] = 0.0  # the intercept is free
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        weights = flat.reshape(d, n_classes)
+        logits = features @ weights
+        total = logsumexp(logits, axis=1)
+        value = (total - logits[np.arange(n), y]).sum() + 0.5 * (penalty * weights**2).sum()
+        slope = features.T @ (np.exp(logits - total[:, None]) - truth) + penalty * weights
+        return float(value) / n, slope.ravel() / n
+
+    start = np.zeros((d, n_classes))
+    start[-1] = np.log(np.bincount(y, minlength=n_classes) / n)
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 500, "gtol": 1e-8})
+    weights: Array = found.x.reshape(d, n_classes)
+    return weights
+
+
+def most_likely(log_f: Array, tol: float = 1e-8, max_iter: int = 2000) -> Array:
+    """The prevalence of largest likelihood, from ``log f_j`` (n, K) of the rows of a batch."""
+    f = np.exp(log_f - log_f.max(axis=1, keepdims=True))
+    if f.shape[1] == 2:
+        gain = f[:, 1] - f[:, 0]
+
+        def slope(p: float) -> float:
+            return float((gain / np.maximum(f[:, 0] + p * gain, 1e-300)).mean())
+
+        if slope(0.0) <= 0.0:
+            return np.array([1.0, 0.0])
+        p = 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-12))
+        return np.array([1.0 - p, p])
+    prevalence: Array = np.full(f.shape[1], 1.0 / f.shape[1])
+    for _ in range(max_iter):
+        joint = f * prevalence
+        new = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        if np.abs(new - prevalence).max() < tol:
+            break
+        prevalence = new
+    return prevalence
+
+
+def posteriors(log_f: Array, prevalence: Array) -> Array:
+    """Probabilities of the classes at a prevalence; `log_f` is (..., K)."""
+    joint = log_f + np.log(np.maximum(prevalence, 1e-300))
+    found: Array = np.exp(joint - logsumexp(joint, axis=-1, keepdims=True))
+    return found
+
+
+def inside(prevalence: Array, least: float = LEAST) -> Array:
+    """Moved towards equal shares so far that no class has less than `least`."""
+    k = len(prevalence)
+    missing = min(1.0, max(0.0, least - float(prevalence.min())) / max(1.0 / k - float(prevalence.min()), 1e-12))
+    return (1.0 - missing) * prevalence + missing / k
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """What the labelled rows say of a membership: its mean in every class (a column each), and the rows by class."""
+
+    mean: Array
+    rows: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, memberships: Array, y: Codes) -> Rates:
+        rows = tuple(memberships[y == j] for j in range(memberships.shape[1]))
+        return cls(np.column_stack([part.mean(axis=0) for part in rows]), rows)
+
+    @property
+    def informative(self) -> bool:
+        """Whether the class means differ by more than their own standard errors: no class is called like another."""
+        k = len(self.rows)
+        for i in range(k):
+            for j in range(i):
+                gap = self.mean[:, i] - self.mean[:, j]
+                noise = sum(self.rows[c].var(axis=0).sum() / len(self.rows[c]) for c in (i, j))
+                if (gap**2).sum() <= max(noise, 1e-18):
+                    return False
+        return k > 1 and not (k == 2 and self.mean[1, 1] <= self.mean[1, 0])
+
+
+def adjusted(mean: Array, rates: Rates) -> Array:
+    """The prevalence on the simplex whose expected membership is nearest to the batch's `mean`."""
+    k = len(mean)
+    if k == 2:
+        low, high = rates.mean[1]
+        p = float(np.clip((mean[1] - low) / (high - low), 0.0, 1.0))
+        return np.array([1.0 - p, p])
+    spread = sum(np.cov(part.T, bias=True) for part in rates.rows) / k
+    white = np.linalg.pinv(np.linalg.cholesky(spread + 1e-6 * np.trace(spread) / k * np.eye(k) + 1e-12 * np.eye(k)))
+    heavy = 1e4
+    p, _ = nnls(np.vstack([white @ rates.mean, heavy * np.ones(k)]), np.append(white @ mean, heavy))
+    total = p.sum()
+    return p / total if total > 0.0 else np.full(k, 1.0 / k)
+
+
+def median_sweep(scores: Array, y_is_class: NDArray[np.bool_], batch: Array) -> float | None:
+    """The share of the class by the median of ACC over thresholds; None if no threshold tells the classes apart."""
+    frontier = scan(scores, y_is_class)
+    fpr = 1.0 - frontier.tnr
+    good = frontier.tpr - fpr >= SWEEP
+    if not good.any():
+        return None
+    ordered = np.sort(batch.ravel())
+    called = 1.0 - np.searchsorted(ordered, frontier.thresholds[good], side="right") / len(ordered)
+    return float(np.median(np.clip((called - fpr[good]) / (frontier.tpr[good] - fpr[good]), 0.0, 1.0)))
+
+
+def interval(batch: Array, rates: Rates, prevalence: Array, cls: int, confidence: float, grid: int = 2001) -> Array:
+    """Low and high for the share of class `cls`; `batch` holds memberships (models, n, K).
+
+    With more than two classes the statistic is the combination of memberships that moves with this class alone, and the
+    other classes keep their estimated proportions to each other.
+    """
+    combine = _direction(rates.mean, cls)
+    u = batch @ combine  # (models, n)
+    k, n = len(prevalence), u.shape[1]
+    parts = [rows @ combine for rows in rates.rows]
+    m = np.array([part.mean() for part in parts])
+    counts = np.array([len(part) for part in parts])
+    rest = np.where(np.arange(k) == cls, 0.0, prevalence)
+    rest = rest / rest.sum() if rest.sum() > 0.0 else np.where(np.arange(k) == cls, 0.0, 1.0 / (k - 1))
+    gap = m[cls] - rest @ m
+    # As if one more row of each class had the other's score: a class seen without error is not known to be without.
+    v = np.array([part.var() for part in parts]) + gap**2 / (counts + 2.0)
+    p = np.linspace(0.0, 1.0, grid)[:, None]
+    shares = p * (np.arange(k) == cls) + (1.0 - p) * rest
+    expected = shares @ m
+    spread = shares @ (v + m**2) - expected**2
+    # Models that share a batch average out part of the spread; a handful of rows cannot say how much.
+    whole = float(u.var())
+    spread *= float(u.mean(axis=0).var()) / whole if whole > 0.0 and n >= FEW else 1.0
+    of_batch, of_rows = spread / n, shares**2 * v / counts
+    variance = of_batch + of_rows.sum(axis=1)
+    freedom = variance**2 / np.maximum(
+        of_batch**2 / max(n - 1, 1) + (of_rows**2 / np.maximum(counts - 1, 1)).sum(axis=1), 1e-300
+    )
+    z = np.abs(u.mean() - expected) / np.sqrt(np.maximum(variance, 1e-300))
+    kept = 2.0 * stdtr(freedom, -z) >= 1.0 - confidence
+    if not kept.any():
+        kept[np.argmin(z)] = True
+    ends: Array = p[kept][[0, -1], 0]
+    return ends
+
+
+def _direction(mean: Array, cls: int) -> Array:
+    """Weights on memberships whose class means are 1 for `cls` and 0 for the others, as nearly as can be."""
+    if len(mean) == 2:
+        return np.arange(2.0) if cls else 1.0 - np.arange(2.0)
+    found: Array = np.linalg.lstsq(mean.T, np.eye(len(mean))[cls], rcond=1e-10)[0]
+    return found
+
+
+def one_or_nothing(values: Any) -> Array:
+    """Shares that sum to one; equal ones if all are zero."""
+    values = np.asarray(values, dtype=np.float64)
+    total = values.sum()
+    return values / total if total > 0.0 else np.full(len(values), 1.0 / len(values))

@@ -1,0 +1,194 @@
+"""The contract of a quantifier, and what `Quantifier` does when there is little to go by."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+import steelyard as sy
+import steelyard.measures as m
+from steelyard.quantification.quantifier import METHODS
+
+X, Y = make_classification(900, 6, weights=[0.7], flip_y=0.05, class_sep=0.9, random_state=0)
+X3, Y3 = make_classification(1500, 8, n_informative=5, n_classes=3, class_sep=1.5, random_state=1)
+
+
+def at(prevalence, X=X, y=Y, n=200, start=400):
+    """Rows after `start` with that prevalence of each class, the last classes first."""
+    rng = np.random.default_rng(0)
+    counts = np.round(np.array(prevalence) * n).astype(int)
+    rows = [start + rng.choice(np.flatnonzero(y[start:] == k), c) for k, c in enumerate(counts)]
+    return X[np.concatenate(rows)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("p", [0.0, 0.05, 0.5, 1.0])
+def test_a_prevalence_is_a_prevalence(method, p):
+    q = sy.Quantifier(method=method, random_state=0).fit(X[:400], Y[:400])
+    rows = at([1 - p, p])
+    found, (low, high) = q.predict(rows), q.predict_interval(rows)
+    assert found.shape == (2,)
+    assert found.sum() == pytest.approx(1.0)
+    assert found.min() >= 0.0
+    assert (low >= 0).all()
+    assert (low <= high).all()
+    assert (high <= 1).all()
+    if method not in ("cc", "pcc"):
+        assert found[1] == pytest.approx(p, abs=0.2)
+        assert low[1] - 0.05 <= found[1] <= high[1] + 0.05
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_three_classes(method):
+    q = sy.Quantifier(method=method, random_state=0).fit(X3[:700], Y3[:700])
+    rows = at([0.1, 0.2, 0.7], X3, Y3, 400, 700)
+    found, (low, high) = q.predict(rows), q.predict_interval(rows)
+    assert found.sum() == pytest.approx(1.0)
+    assert found.min() >= 0.0
+    assert np.abs(found - [0.1, 0.2, 0.7]).max() < (0.25 if method in ("cc", "pcc") else 0.12)
+    assert (low <= np.add([0.1, 0.2, 0.7], 0.02)).all()
+    assert (high >= np.subtract([0.1, 0.2, 0.7], 0.02)).all()
+    assert (high - low < 0.35).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_row_order_is_irrelevant(method):
+    q = sy.Quantifier(method=method, random_state=0).fit(X[:400], Y[:400])
+    order = np.random.default_rng(1).permutation(300)
+    np.testing.assert_allclose(q.predict(X[400:700]), q.predict(X[400:700][order]), atol=1e-9)
+    np.testing.assert_allclose(q.predict_interval(X[400:700]), q.predict_interval(X[400:700][order]), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [LogisticRegression(), LinearSVC(), GaussianNB(), RandomForestClassifier(20, random_state=0),
+     sy.MeasureClassifier(m.BAKLD(weight=0.5), random_state=0), sy.StructuralSVM("kld"),
+     sy.ThresholdClassifier(LogisticRegression(), m.GMean()), sy.OnlineClassifier(m.BAKLD(), random_state=0)],
+    ids=lambda c: type(c).__name__,
+)  # fmt: skip
+def test_any_classifier_inside(classifier):
+    q = sy.Quantifier(classifier, random_state=0).fit(X[:400], Y[:400])
+    assert q.predict(at([0.3, 0.7]))[1] == pytest.approx(0.7, abs=0.12)
+
+
+def test_a_two_class_learner_counts_three_classes_against_the_rest():
+    q = sy.Quantifier(sy.StructuralSVM("kld"), random_state=0).fit(X3[:700], Y3[:700])
+    found = q.predict(at([0.1, 0.2, 0.7], X3, Y3, 400, 700))
+    assert np.abs(found - [0.1, 0.2, 0.7]).max() < 0.12
+
+
+def test_margins_of_balanced_models_are_calibrated():
+    """EMQ on a balanced logistic regression collapses unless its probabilities are calibrated first."""
+    rows = at([0.9, 0.1], n=500)
+    q = sy.Quantifier(LogisticRegression(class_weight="balanced"), method="emq", random_state=0).fit(X[:400], Y[:400])
+    assert q.predict(rows)[1] == pytest.approx(0.1, abs=0.06)
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (-1, 1), (1, 2), (False, True)])
+def test_any_labels(labels):
+    plain = sy.Quantifier(random_state=0).fit(X[:400], Y[:400]).predict(X[400:])
+    q = sy.Quantifier(random_state=0).fit(X[:400], np.array(labels)[Y[:400]])
+    assert q.classes_.tolist() == list(labels)
+    np.testing.assert_allclose(q.predict(X[400:]), plain, atol=1e-9)
+
+
+def test_containers_agree():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    plain = sy.Quantifier(random_state=0).fit(X[:400], Y[:400]).predict(X[400:])
+    for wrap in (sp.csr_matrix, pandas.DataFrame, lambda a: polars.DataFrame(a, schema=[f"c{k}" for k in range(6)])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = sy.Quantifier(random_state=0).fit(wrap(X[:400]), Y[:400]).predict(wrap(X[400:]))
+        np.testing.assert_allclose(found, plain, atol=1e-4)
+
+
+def test_clone_pickle_and_reproduction():
+    q = sy.Quantifier(LogisticRegression(C=0.1), method="pacc", cv=3, random_state=4)
+    again = clone(q)
+    assert again.get_params()["classifier__C"] == 0.1
+    q.fit(X[:400], Y[:400])
+    np.testing.assert_array_equal(q.predict(X[400:]), again.fit(X[:400], Y[:400]).predict(X[400:]))
+    np.testing.assert_array_equal(q.predict(X[400:]), pickle.loads(pickle.dumps(q)).predict(X[400:]))
+
+
+@pytest.mark.parametrize("cv", [3, 0.4, KFold(4), "prefit"])
+def test_ways_to_hold_rows_out(cv):
+    classifier = LogisticRegression().fit(X[:200], Y[:200]) if cv == "prefit" else LogisticRegression()
+    q = sy.Quantifier(classifier, cv=cv, random_state=0).fit(X[200:500], Y[200:500])
+    assert len(q._crossfit.models) == {"3": 3, "0.4": 1, "prefit": 1}.get(str(cv), 4)
+    assert q.predict(at([0.4, 0.6], start=500))[1] == pytest.approx(0.6, abs=0.15)
+
+
+def test_one_row():
+    q = sy.Quantifier(random_state=0).fit(X[:400], Y[:400])
+    assert q.predict(X[:1]).sum() == pytest.approx(1.0)
+    low, high = q.predict_interval(X[:1])
+    assert (high - low > 0.3).all()
+
+
+class Coin(ClassifierMixin, BaseEstimator):
+    """Scores that say nothing."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return np.zeros(len(X))
+
+    def predict(self, X):
+        return np.repeat(self.classes_[1], len(X))
+
+
+@pytest.mark.parametrize("method", ["acc", "pacc", "emq", "aemq", "ms"])
+def test_no_information_falls_back_to_the_training_prevalence(method):
+    with pytest.warns(UserWarning, match="says nothing of its prevalence"):
+        q = sy.Quantifier(Coin(), method=method).fit(X[:400], Y[:400])
+    assert not q.informative_
+    np.testing.assert_allclose(q.predict(X[400:]), [1 - Y[:400].mean(), Y[:400].mean()])
+    np.testing.assert_array_equal(q.predict_interval(X[400:]), [[0, 0], [1, 1]])
+
+
+def test_what_is_refused():
+    q = sy.Quantifier().fit(X[:400], Y[:400])
+    with pytest.raises(ValueError, match="the batch is empty"):
+        q.predict(X[:0])
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        q.predict_interval(X, confidence=95)
+    with pytest.raises(ValueError, match="method is 'auto' or one of"):
+        sy.Quantifier(method="best").fit(X, Y)
+    with pytest.raises(ValueError, match="only one class"):
+        sy.Quantifier().fit(X, np.zeros(900))
+    with pytest.raises(ValueError, match="one row of class True"):
+        sy.Quantifier().fit(X[:20], np.arange(20) == 3)
+    with pytest.raises(ValueError, match="fold 1 has no row of class True to fit on"):
+        sy.Quantifier(cv=KFold(2)).fit(X, np.arange(900) < 100)
+    with pytest.raises(ValueError, match="the classifier knows the classes"):
+        sy.Quantifier(LogisticRegression().fit(X, Y), cv="prefit").fit(X, Y + 1)
+    with pytest.raises(ValueError, match="no held-out row is of class 1"):
+        sy.Quantifier(cv=[(np.arange(400), np.flatnonzero(Y == 0))]).fit(X, Y)
+    with pytest.raises(TypeError, match="no scores to count by"):
+        sy.Quantifier(_Mute()).fit(X, Y)
+    with pytest.raises(NotFittedError):
+        sy.Quantifier().predict(X)
+
+
+class _Mute(Coin):
+    decision_function = property()
+
+
+def test_few_rows_of_a_class_make_fewer_folds():
+    y = np.zeros(900, dtype=int)
+    y[:3] = 1
+    with pytest.warns(UserWarning, match="3 folds are used, not 5"):
+        sy.Quantifier(method="cc").fit(X, y)

@@ -1,0 +1,50 @@
+"""Counting, slowly and plainly: loops, grids and the bootstrap."""
+
+import numpy as np
+
+
+def acc(called, y, batch_called):
+    tpr, fpr = called[y == 1].mean(), called[y == 0].mean()
+    return min(1.0, max(0.0, (batch_called.mean() - fpr) / (tpr - fpr)))
+
+
+def em(f, rounds=100_000):
+    """Saerens et al. (2002), from densities (n, K)."""
+    p = np.full(f.shape[1], 1 / f.shape[1])
+    for _ in range(rounds):
+        joint = p * f
+        new = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        if np.abs(new - p).max() < 1e-13:
+            break
+        p = new
+    return p
+
+
+def median_sweep(scores, y, batch):
+    found = []
+    for t in np.unique(scores):
+        tpr, fpr = (scores[y == 1] > t).mean(), (scores[y == 0] > t).mean()
+        if tpr - fpr >= 0.25:
+            found.append(min(1.0, max(0.0, ((batch > t).mean() - fpr) / (tpr - fpr))))
+    return np.median(found)
+
+
+def nearest_on_simplex(mean, M, white, steps=200):
+    """Three classes: the best point of a fine grid."""
+    best, at = np.inf, None
+    for i in range(steps + 1):
+        for j in range(steps + 1 - i):
+            p = np.array([i, j, steps - i - j]) / steps
+            value = np.sum((white @ (mean - M @ p)) ** 2)
+            if value < best:
+                best, at = value, p
+    return at
+
+
+def bootstrap_interval(t, y, batch, confidence, draws, rng):
+    """Percentiles of the adjusted count over draws of the labelled rows, class by class, and of the batch."""
+    pos, neg, found = t[y == 1], t[y == 0], []
+    for _ in range(draws):
+        high, low, mean = (rng.choice(part, len(part)).mean() for part in (pos, neg, batch))
+        found.append(np.clip((mean - low) / (high - low), 0.0, 1.0))
+    return np.quantile(found, [0.5 - confidence / 2, 0.5 + confidence / 2])
