@@ -21,6 +21,7 @@ _HOMES = {
     "QValueClassifier": "estimators.q_value",
     "QuantilePath": "estimators.quantile_path",
     "Quantifier": "quantification",
+    "StreamQuantifier": "quantification",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
     "CostPathDisplay": "plots",
@@ -40,6 +41,7 @@ __all__ = [
     "QValueClassifier",
     "Quantifier",
     "QuantilePath",
+    "StreamQuantifier",
     "StructuralSVM",
     "ThresholdClassifier",
     "__version__",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .plots import (CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay)
     from .solvers.target_decoy import q_values
     from .quantification import Quantifier
+    from .quantification import Quantifier, StreamQuantifier
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,12 @@ from reference import counting as slow
 from steelyard.solvers import counting
 
 RNG = np.random.default_rng(0)
+
+
+def as_batch(t):
+    return counting.Batch(t[None], np.full(len(t), 1 / len(t)))
+
+
 Y = (RNG.uniform(size=600) < 0.3).astype(int)
 S = RNG.normal(size=600) + 1.5 * Y
 
@@ -103,22 +109,37 @@ def test_interval_is_near_the_bootstrap(p):
     likelihood = counting.Likelihood.fit(S[:, None], Y, 2)
     at = likelihood.prevalence
     t, new = (counting.posteriors(likelihood(s[:, None]), at) for s in (S, batch(p)))
-    ours = counting.interval(new[None], counting.Rates.of(t, Y), np.array([1 - p, p]), 1, 0.95)
+    ours = counting.interval(as_batch(new), counting.Rates.of(t, Y), np.array([1 - p, p]), 1, 0.95)
     theirs = slow.bootstrap_interval(t[:, 1], Y, new[:, 1], 0.95, 4000, np.random.default_rng(0))
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
 def test_interval_without_information_is_everything():
     t = np.random.default_rng(5).dirichlet([1, 1], 500)
-    ends = counting.interval(t[None, :100], counting.Rates.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95)
+    ends = counting.interval(as_batch(t[:100]), counting.Rates.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95)
     assert ends.tolist() == [0.0, 1.0]
     assert not counting.Rates.of(np.full((500, 2), 0.5), np.arange(500) % 2).informative
+
+
+def test_weights_are_repetitions():
+    t = np.column_stack([1 - S / 5, S / 5])
+    rates, twice = counting.Rates.of(t, Y), np.repeat(np.arange(50), 2)
+    weight = np.full(50, 2.0) / 100
+    np.testing.assert_allclose(counting.Batch(t[None, :50], weight).mean, as_batch(t[twice]).mean)
+    log_f = np.log(np.clip(t[:50], 0.01, None))
+    weight[:10] *= 3
+    weight /= weight.sum()
+    rows = np.concatenate([np.repeat(np.arange(10), 3), np.arange(10, 50)])
+    np.testing.assert_allclose(counting.most_likely(log_f, weight), counting.most_likely(log_f[rows]), atol=1e-9)
+    assert counting.Batch(t[None, :50], weight).size < 50
+    assert rates.informative
 
 
 def test_interval_of_two_classes_mirrors():
     rates = counting.Rates.of(np.column_stack([1 - S / 5, S / 5]), Y)
     new = batch(0.4) / 5
     one, other = (
-        counting.interval(np.column_stack([1 - new, new])[None], rates, np.array([0.6, 0.4]), c, 0.9) for c in (0, 1)
+        counting.interval(as_batch(np.column_stack([1 - new, new])), rates, np.array([0.6, 0.4]), c, 0.9)
+        for c in (0, 1)
     )
     np.testing.assert_allclose(one, 1 - other[::-1], atol=1e-9)

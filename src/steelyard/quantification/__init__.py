@@ -2,5 +2,6 @@
 
 from . import errors, protocols
 from .quantifier import Quantifier
+from .stream import StreamQuantifier
 
-__all__ = ["Quantifier", "errors", "protocols"]
+__all__ = ["Quantifier", "StreamQuantifier", "errors", "protocols"]

@@ -125,14 +125,7 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         """
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
-        scored = self._score(X)
-        k = len(self.classes_)
-        if not self.informative_:
-            return np.repeat([[0.0], [1.0]], k, axis=1)
-        _, memberships, rates = self._count(scored)
-        centre = counting.adjusted(memberships.mean(axis=(0, 1)), rates)
-        ends = [counting.interval(memberships, rates, centre, c, confidence) for c in range(k)]
-        return np.column_stack(ends)
+        return self._interval(self._score(X), confidence)
 
     def _score(self, X: Any) -> Scored:
         check_is_fitted(self)
@@ -140,31 +133,45 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
             raise ValueError("the batch is empty: a prevalence needs at least one row")
         return self._crossfit.score(X)
 
+    def _interval(self, scored: Scored, confidence: float, weight: np.ndarray | None = None) -> np.ndarray:
+        k = len(self.classes_)
+        if not self.informative_:
+            return np.repeat([[0.0], [1.0]], k, axis=1)
+        _, batch, rates = self._count(scored, weight)
+        centre = counting.adjusted(batch.mean, rates)
+        ends = [counting.interval(batch, rates, centre, c, confidence) for c in range(k)]
+        return np.column_stack(ends)
+
     def _rates_at(self, prevalence: np.ndarray) -> counting.Rates:
         return counting.Rates.of(counting.posteriors(self._log_f, prevalence), self._crossfit.y)
 
-    def _count(self, scored: Scored) -> tuple[np.ndarray, np.ndarray, counting.Rates]:
-        """The estimate, with memberships (models, n, K) and their rates, on which an interval rests."""
+    def _count(
+        self, scored: Scored, weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, counting.Batch, counting.Rates]:
+        """The estimate, with the memberships of the batch and their rates, on which an interval rests."""
         method, k = self.method_, len(self.classes_)
+        n_models, n = scored.called.shape
+        weight = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+        estimate = None
         if method in ("cc", "acc"):
             memberships, rates = np.eye(k)[scored.called], self._calls
-            estimate = memberships.mean(axis=(0, 1))
         else:
             log_f = self._likelihood(scored.scores)
             at = self._likelihood.prevalence
             if method in ("emq", "aemq"):
-                estimate = counting.most_likely(log_f.reshape(-1, k))
+                estimate = counting.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
                 at = counting.inside(estimate)
             elif method == "ms":
                 estimate = self._sweep(scored, log_f)
             memberships, rates = counting.posteriors(log_f, at), self._rates_at(at)
-            if method in ("pcc", "pacc"):
-                estimate = memberships.mean(axis=(0, 1))
-        if not self.informative_ and method not in ("cc", "pcc"):
-            return self.prevalence_.copy(), memberships, rates
-        if method in ("acc", "pacc", "aemq"):
-            estimate = counting.adjusted(memberships.mean(axis=(0, 1)), rates)
-        return estimate, memberships, rates
+        batch = counting.Batch(memberships, weight)
+        if method in ("cc", "pcc"):
+            estimate = batch.mean
+        elif not self.informative_:
+            estimate = self.prevalence_.copy()
+        elif method in ("acc", "pacc", "aemq"):
+            estimate = counting.adjusted(batch.mean, rates)
+        return estimate, batch, rates
 
     def _sweep(self, scored: Scored, log_f: np.ndarray) -> np.ndarray:
         """Median sweep: on the scores of two classes, on the posterior of each class against the rest of several."""

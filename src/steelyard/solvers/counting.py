@@ -97,14 +97,15 @@ def _softmax_regression(features: Array, y: Codes, n_classes: int) -> Array:
     return weights
 
 
-def most_likely(log_f: Array, tol: float = 1e-8, max_iter: int = 2000) -> Array:
-    """The prevalence of largest likelihood, from ``log f_j`` (n, K) of the rows of a batch."""
+def most_likely(log_f: Array, weight: Array | None = None, tol: float = 1e-8, max_iter: int = 2000) -> Array:
+    """The prevalence of largest likelihood, from ``log f_j`` (n, K) of the rows of a batch; weights sum to one."""
+    weight = np.full(len(log_f), 1.0 / len(log_f)) if weight is None else weight
     f = np.exp(log_f - log_f.max(axis=1, keepdims=True))
     if f.shape[1] == 2:
         gain = f[:, 1] - f[:, 0]
 
         def slope(p: float) -> float:
-            return float((gain / np.maximum(f[:, 0] + p * gain, 1e-300)).mean())
+            return float(weight @ (gain / np.maximum(f[:, 0] + p * gain, 1e-300)))
 
         if slope(0.0) <= 0.0:
             return np.array([1.0, 0.0])
@@ -113,7 +114,7 @@ def most_likely(log_f: Array, tol: float = 1e-8, max_iter: int = 2000) -> Array:
     prevalence: Array = np.full(f.shape[1], 1.0 / f.shape[1])
     for _ in range(max_iter):
         joint = f * prevalence
-        new = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        new = weight @ (joint / joint.sum(axis=1, keepdims=True))
         if np.abs(new - prevalence).max() < tol:
             break
         prevalence = new
@@ -186,15 +187,33 @@ def median_sweep(scores: Array, y_is_class: NDArray[np.bool_], batch: Array) -> 
     return float(np.median(np.clip((called - fpr[good]) / (frontier.tpr[good] - fpr[good]), 0.0, 1.0)))
 
 
-def interval(batch: Array, rates: Rates, prevalence: Array, cls: int, confidence: float, grid: int = 2001) -> Array:
-    """Low and high for the share of class `cls`; `batch` holds memberships (models, n, K).
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Memberships (models, n, K) of the rows of a batch, with weights (n,) that sum to one."""
+
+    memberships: Array
+    weight: Array
+
+    @property
+    def mean(self) -> Array:
+        found: Array = self.weight @ self.memberships.mean(axis=0)
+        return found
+
+    @property
+    def size(self) -> float:
+        """The number of rows of equal weight that would tell as much."""
+        return 1.0 / float(self.weight @ self.weight)
+
+
+def interval(batch: Batch, rates: Rates, prevalence: Array, cls: int, confidence: float, grid: int = 2001) -> Array:
+    """Low and high for the share of class `cls`.
 
     With more than two classes the statistic is the combination of memberships that moves with this class alone, and the
     other classes keep their estimated proportions to each other.
     """
     combine = _direction(rates.mean, cls)
-    u = batch @ combine  # (models, n)
-    k, n = len(prevalence), u.shape[1]
+    u = batch.memberships @ combine  # (models, n)
+    k, n = len(prevalence), batch.size
     parts = [rows @ combine for rows in rates.rows]
     m = np.array([part.mean() for part in parts])
     counts = np.array([len(part) for part in parts])
@@ -213,9 +232,9 @@ def interval(batch: Array, rates: Rates, prevalence: Array, cls: int, confidence
     of_batch, of_rows = spread / n, shares**2 * v / counts
     variance = of_batch + of_rows.sum(axis=1)
     freedom = variance**2 / np.maximum(
-        of_batch**2 / max(n - 1, 1) + (of_rows**2 / np.maximum(counts - 1, 1)).sum(axis=1), 1e-300
+        of_batch**2 / max(n - 1.0, 1.0) + (of_rows**2 / np.maximum(counts - 1, 1)).sum(axis=1), 1e-300
     )
-    z = np.abs(u.mean() - expected) / np.sqrt(np.maximum(variance, 1e-300))
+    z = np.abs(batch.mean @ combine - expected) / np.sqrt(np.maximum(variance, 1e-300))
     kept = 2.0 * stdtr(freedom, -z) >= 1.0 - confidence
     if not kept.any():
         kept[np.argmin(z)] = True

@@ -1,0 +1,270 @@
+"""The prevalence on a stream, now: labelled rows when they come, unlabelled rows always, constant memory.
+
+Given labelled rows (of any balance) from time to time and unlabelled rows at any rate, track the prevalence ``p`` of
+the classes over a window of the latest unlabelled rows, by `Quantifier` on the latest labelled rows, and say when it
+moved.
+
+The alarm. Let ``u_i`` be the membership of row i (`solvers.counting`), averaged over the models; its mean is linear
+in ``p``. After every ``window / 4`` rows the mean over the last `window` rows is compared with the mean over all rows
+between the last alarm and this window, one class at a time:
+
+    z = (mean of window - mean before) / sqrt(variance * (1/window + 1/before))
+
+and an alarm is raised when ``|z|`` exceeds the normal quantile for ``2 a`` in the tails, where ``a`` is the
+false-alarm rate per row times ``window / 4``, over the number of classes. Expectations add up whatever the dependence
+between overlapping windows, so the expected number of false alarms in N rows is at most N times the rate, if rows are
+independent. Rows that depend on their neighbours (a time series) vary more than this formula knows, and are alarmed
+at more often.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
+from sklearn.utils.validation import _num_samples, check_array
+
+from ..solvers import counting
+from ._crossfit import Scored
+from .quantifier import Quantifier
+
+CHECKS = 4  # of the alarm in a window's length
+HALF_LIVES = 8  # a decaying window is cut where rows count for 1/256
+GROWTH = 0.1  # the models are fitted again when so many more labelled rows have come
+KEPT_ALARMS = 100
+BLOCK = 20_000  # rows scored at once
+
+
+class StreamQuantifier(BaseEstimator):
+    """The share of each class in the latest rows of a stream, with an interval and an alarm when it moves.
+
+    Parameters
+    ----------
+    classifier : classifier, default=None
+        As in `Quantifier`; logistic regression if None.
+    method : str, default="auto"
+        As in `Quantifier`.
+    window : int, default=2000
+        Unlabelled rows over which the prevalence is taken: few follow quickly, many are steadier.
+    half_life : int, default=None
+        If given, rows count half for each so many that came after them, instead of all alike in a window.
+    memory : int, default=2000
+        Labelled rows kept of each class, the latest.
+    false_alarms : float, default=0.01
+        Expected number of false alarms in 10,000 rows. 0 raises none.
+    cv, random_state
+        As in `Quantifier`.
+
+    Attributes
+    ----------
+    prevalence_ : ndarray of shape (n_classes,)
+        Over the window, now.
+    n_seen_ : int
+        Unlabelled rows so far.
+    alarms_ : list of int
+        Rows seen at the latest alarms, at most 100; `n_alarms_` counts all.
+    classes_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steelyard as sy
+    >>> rng = np.random.default_rng(0)
+    >>> def rows(n, p):
+    ...     y = (rng.uniform(size=n) < p).astype(int)
+    ...     return rng.normal(size=(n, 3)) + 1.2 * y[:, None], y
+    >>> q = sy.StreamQuantifier(random_state=0).partial_fit(*rows(1000, 0.3), classes=[0, 1])
+    >>> q.update(rows(8000, 0.1)[0]).prevalence_.round(1).tolist(), q.alarms_
+    ([0.9, 0.1], [])
+    >>> q.update(rows(4000, 0.5)[0]).prevalence_.round(1).tolist(), q.alarms_
+    ([0.5, 0.5], [8500])
+    """
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        method: str = "auto",
+        window: int = 2000,
+        half_life: int | None = None,
+        memory: int = 2000,
+        false_alarms: float = 0.01,
+        cv: Any = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.method = method
+        self.window = window
+        self.half_life = half_life
+        self.memory = memory
+        self.false_alarms = false_alarms
+        self.cv = cv
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
+        """Learn from labelled rows; `classes` lists all labels, in the first call at the latest."""
+        X, y = self._array(X), column_or_1d(y)
+        if X.shape[0] != len(y):
+            raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}")
+        if not hasattr(self, "classes_"):
+            self._start(y, classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} are not those of the first call, {self.classes_.tolist()}")
+        unseen = set(y.tolist()) - set(self.classes_.tolist())
+        if unseen:
+            raise ValueError(f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}")
+        for k, label in enumerate(self.classes_):
+            new = X[np.flatnonzero(y == label)]
+            self._labelled[k] = _latest(self._labelled[k], new, self.memory)
+        self._n_new += len(y)
+        self._fit_when_due()
+        return self
+
+    def update(self, X: Any) -> StreamQuantifier:
+        """Take unlabelled rows into the window."""
+        X = self._array(X)
+        if not hasattr(self, "_quantifier"):
+            raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
+        for start in range(0, X.shape[0], BLOCK):
+            self._take(X[start : start + BLOCK])
+        return self
+
+    @property
+    def prevalence_(self) -> np.ndarray:
+        """Of each class in the window, in the order of ``classes_``."""
+        return self._quantifier._count(*self._window())[0]
+
+    def interval(self, confidence: float = 0.95) -> np.ndarray:
+        """Low and high for the prevalence in the population of the window, (2, n_classes)."""
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
+        scored, weight = self._window()
+        return self._quantifier._interval(scored, confidence, weight)
+
+    def _start(self, y: np.ndarray, classes: Any) -> None:
+        for name in ("window", "memory"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < 1:
+                raise ValueError(f"{name} is a number of rows, at least 1; got {value!r}")
+        if self.half_life is not None and not self.half_life > 0:
+            raise ValueError(f"half_life is a number of rows above 0; got {self.half_life!r}")
+        if not 0.0 <= self.false_alarms < 1.0:
+            raise ValueError(f"false_alarms is expected in 10,000 rows, from 0 to below 1; got {self.false_alarms!r}")
+        self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        if len(self.classes_) < 2:
+            raise ValueError(f"two or more classes are needed; got {self.classes_.tolist()}. Say all with classes=")
+        self._labelled: list[Any] = [None] * len(self.classes_)
+        self._n_new = 0
+        self._fitted_on = 0
+        self.n_seen_, self.n_alarms_, self.alarms_ = 0, 0, []
+        self._rows: Any = None
+        self._since_check = 0
+        self._rng = check_random_state(self.random_state)
+
+    def _fit_when_due(self) -> None:
+        counts = [0 if part is None else part.shape[0] for part in self._labelled]
+        if min(counts) < 2 or self._n_new < GROWTH * self._fitted_on:
+            return
+        X = _stack(self._labelled)
+        y = np.repeat(self.classes_, counts)
+        inner = Quantifier(
+            None if self.classifier is None else clone(self.classifier),
+            method=self.method, cv=self.cv, random_state=self._rng,
+        )  # fmt: skip
+        self._quantifier = inner.fit(X, y)
+        self._fitted_on, self._n_new = len(y), 0
+        self._at = self._quantifier._likelihood.prevalence
+        self._scored = None if self._rows is None else self._quantifier._crossfit.score(self._rows)
+        self._watched = np.zeros((0, len(self.classes_)))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start anew to learn what is normal: count, sum and sum of squares of memberships that left the window."""
+        k = len(self.classes_)
+        self._before, self._sum, self._squares = 0, np.zeros(k), np.zeros(k)
+        self._in_window = 0
+
+    def _take(self, X: Any) -> None:
+        new = self._quantifier._crossfit.score(X)
+        length, old = self._length(), self._scored
+        self._rows = _latest(self._rows, X, length)
+        called = new.called if old is None else np.concatenate([old.called, new.called], axis=1)
+        scores = new.scores if old is None else np.concatenate([old.scores, new.scores], axis=1)
+        self._scored = Scored(called[:, -length:].copy(), scores[:, -length:].copy())
+        self._watch(self._memberships(new.scores))
+
+    def _memberships(self, scores: np.ndarray) -> np.ndarray:
+        return counting.posteriors(self._quantifier._likelihood(scores), self._at).mean(axis=0)
+
+    def _watch(self, new: np.ndarray) -> None:
+        """Rows that leave the window of the alarm join what was before; every so many rows the two are compared."""
+        u = np.concatenate([self._watched, new])
+        step, end = max(1, self.window // CHECKS), len(self._watched)
+        while end < len(u):
+            taken = min(step - self._since_check, len(u) - end)
+            end += taken
+            self.n_seen_ += taken
+            self._since_check += taken
+            self._in_window += taken
+            leaving = self._in_window - self.window
+            if leaving > 0:
+                gone = u[end - self.window - leaving : end - self.window]
+                self._before += leaving
+                self._sum += gone.sum(axis=0)
+                self._squares += (gone**2).sum(axis=0)
+                self._in_window = self.window
+            if self._since_check >= step:
+                self._since_check = 0
+                self._check(u[max(0, end - self.window) : end])
+        self._watched = u[-self.window :].copy()
+
+    def _check(self, u: np.ndarray) -> None:
+        if self.false_alarms == 0.0 or self._before < self.window or self._in_window < self.window:
+            return
+        before = self._sum / self._before
+        pooled = (self._squares + (u**2).sum(axis=0)) / (self._before + len(u))
+        middle = (self._sum + u.sum(axis=0)) / (self._before + len(u))
+        variance = np.maximum(pooled - middle**2, 1e-12) * (1.0 / len(u) + 1.0 / self._before)
+        z = np.abs(u.mean(axis=0) - before) / np.sqrt(variance)
+        compared = 1 if len(self.classes_) == 2 else len(self.classes_)
+        level = self.false_alarms / 1e4 * max(1, self.window // CHECKS) / compared
+        if z.max() > norm.isf(level / 2.0):
+            self.n_alarms_ += 1
+            self.alarms_ = [*self.alarms_, self.n_seen_][-KEPT_ALARMS:]
+            self._forget()
+
+    def _length(self) -> int:
+        return self.window if self.half_life is None else max(self.window, int(np.ceil(HALF_LIVES * self.half_life)))
+
+    def _window(self) -> tuple[Scored, np.ndarray | None]:
+        if getattr(self, "_scored", None) is None:
+            raise NotFittedError("no prevalence yet: call update with unlabelled rows first")
+        if self.half_life is None:
+            return self._scored, None
+        age = np.arange(self._scored.called.shape[1])[::-1]
+        return self._scored, 0.5 ** (age / self.half_life)
+
+    def _array(self, X: Any) -> Any:
+        if _num_samples(X) == 0:
+            raise ValueError("the batch is empty: at least one row is needed")
+        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _latest(old: Any, new: Any, most: int) -> Any:
+    """The last `most` rows of both, in an array of their own, so that what was given can be freed."""
+    if new.shape[0] == 0:
+        return old
+    if old is None or new.shape[0] >= most:
+        return _safe_indexing(new, np.arange(max(0, new.shape[0] - most), new.shape[0]))
+    kept = _safe_indexing(old, np.arange(max(0, old.shape[0] + new.shape[0] - most), old.shape[0]))
+    return _stack([kept, new])
+
+
+def _stack(parts: list[Any]) -> Any:
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
