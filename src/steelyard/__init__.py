@@ -24,14 +24,20 @@ _HOMES = {
     "StreamQuantifier": "quantification",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
+    "BiasDisplay": "plots",
     "CostPathDisplay": "plots",
+    "DiagonalDisplay": "plots",
+    "DriftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
     "q_values": "solvers.target_decoy",
 }
 __all__ = [
+    "BiasDisplay",
     "CostPath",
     "CostPathDisplay",
+    "DiagonalDisplay",
+    "DriftDisplay",
     "ExpectedFBetaClassifier",
     "FrontierDisplay",
     "MeasureClassifier",
@@ -62,10 +68,16 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
-    from .plots import (CostPathDisplay, FrontierDisplay, NeymanPearsonDisplay)
-    from .solvers.target_decoy import q_values
-    from .quantification import Quantifier
+    from .plots import (
+        BiasDisplay,
+        CostPathDisplay,
+        DiagonalDisplay,
+        DriftDisplay,
+        FrontierDisplay,
+        NeymanPearsonDisplay,
+    )
     from .quantification import Quantifier, StreamQuantifier
+    from .solvers.target_decoy import q_values
 
 
 def __getattr__(name: str) -> Any:
