@@ -9,6 +9,7 @@ of the same logistic regression in the same window. Rows are drawn independently
 """
 
 import json
+import pickle
 import resource
 import sys
 import time
@@ -81,7 +82,8 @@ def large(rows=10_000_000, block=100_000):
     X, y = simulated(4000)
     q = sy.StreamQuantifier(window=WINDOW, random_state=0).partial_fit(X[:2000], y[:2000])
     rng = np.random.default_rng(2)
-    start, spent, peak, errors = time.perf_counter(), 0.0, None, []
+    start, spent, peak, errors = time.perf_counter(), 0.0, 0, []
+    state = []
     for k in range(rows // block):
         p = 0.3 + 0.2 * np.sin(2 * np.pi * k * block / 2e6)
         is_positive = rng.uniform(size=block) < p
@@ -93,10 +95,12 @@ def large(rows=10_000_000, block=100_000):
         errors.append(abs(q.prevalence_[1] - p))
         if (k + 1) * block == 1_000_000:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            state.append(len(pickle.dumps(q)))
+    state.append(len(pickle.dumps(q)))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
     return {
         "rows": rows, "update_s": spent, "wall_s": time.perf_counter() - start, "grown_kib": grown,
-        "error": float(np.mean(errors)), "alarms": q.n_alarms_,
+        "error": float(np.mean(errors)), "alarms": q.n_alarms_, "state_bytes": state,
     }  # fmt: skip
 
 

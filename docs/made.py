@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import made_batch
+import made_counting
 import made_neyman_pearson
 import made_online
 import made_path
@@ -34,6 +35,7 @@ def everything(folder):
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
+    made_counting.figures(RESULTS, folder)
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
     made_path_views.everything(RESULTS, folder)
@@ -124,6 +126,7 @@ def frontier_figure(path):
 FROM = {  # tables made from a file of another name
     "structural_quality": "structural",
     "structural_optimum": "structural",
+    **made_counting.FROM,
     **made_neyman_pearson.FROM,
 }
 TABLES = {
@@ -146,5 +149,6 @@ TABLES = {
     "structural_quality": made_structural.quality_table,
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
+    **made_counting.TABLES,
     **made_neyman_pearson.TABLES,
 }
