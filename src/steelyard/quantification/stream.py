@@ -10,11 +10,11 @@ between the last alarm and this window, one class at a time:
 
     z = (mean of window - mean before) / sqrt(variance * (1/window + 1/before))
 
-and an alarm is raised when ``|z|`` exceeds the normal quantile for ``2 a`` in the tails, where ``a`` is the
-false-alarm rate per row times ``window / 4``, over the number of classes. Expectations add up whatever the dependence
-between overlapping windows, so the expected number of false alarms in N rows is at most N times the rate, if rows are
-independent. Rows that depend on their neighbours (a time series) vary more than this formula knows, and are alarmed
-at more often.
+and an alarm is raised when ``|z|`` exceeds the normal quantile that leaves ``a`` in both tails together, where ``a``
+is the false-alarm rate per row times ``window / 4``, over the number of classes (one for two, which mirror each
+other). Expectations add up whatever the dependence between overlapping windows, so the expected number of false
+alarms in N rows is at most N times the rate, if rows are independent. Rows that depend on their neighbours (a time
+series) vary more than this formula knows, and are alarmed at more often.
 """
 
 from __future__ import annotations
