@@ -87,6 +87,25 @@ def test_a_two_class_learner_counts_three_classes_against_the_rest():
     assert np.abs(found - [0.1, 0.2, 0.7]).max() < 0.12
 
 
+class Scaled(LogisticRegression):
+    """Each fitted model has margins of its own size and offset, as those that choose C or a threshold have."""
+
+    def decision_function(self, X):
+        size = 1.0 + 50.0 * abs(self.intercept_[0]) % 7
+        return size * super().decision_function(X) + 3.0 * size
+
+    def predict(self, X):
+        return self.classes_[(super().decision_function(X) > 0).astype(int)]
+
+
+def test_the_scale_of_margins_is_irrelevant():
+    plain, scaled = (sy.Quantifier(c, random_state=0).fit(X[:400], Y[:400]) for c in (LogisticRegression(), Scaled()))
+    assert (
+        len({round(float(np.ptp(model.classifier.decision_function(X))), 3) for model in scaled._crossfit.models}) == 5
+    )
+    np.testing.assert_allclose(plain.predict(X[400:]), scaled.predict(X[400:]), atol=1e-5)
+
+
 def test_margins_of_balanced_models_are_calibrated():
     """EMQ on a balanced logistic regression collapses unless its probabilities are calibrated first."""
     rows = at([0.9, 0.1], n=500)
