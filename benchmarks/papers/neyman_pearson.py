@@ -168,7 +168,7 @@ def figure_3():
 
 
 # -- Figure 4 -------------------------------------------------------------------------------------------------------
-SETS = {"wdbc": 15, "pima": 15, "spambase": 6, "covertype 1 against 7": 5}  # splits
+SETS = {"wdbc": 10, "pima": 10, "spambase": 5, "covertype 1 against 7": 5}  # splits
 MOST_ROWS = 1500
 
 
