@@ -20,6 +20,7 @@ def weights(reason):
 
 PASSES_ONCE = weights("a stream takes rows one at a time: a row of weight 2 is not two rows")
 SPLITS = weights("folds are drawn from rows, and a row of weight 2 is in one fold")
+DRAWS = weights("thresholds are judged on rows drawn again and again, and a row of weight 2 is drawn as one")
 BATCHES = {"check_methods_subset_invariance": "a label of largest expected F-beta belongs to its batch"}
 
 ESTIMATORS = [
@@ -31,8 +32,8 @@ ESTIMATORS = [
     (sy.CostPath(C=0.1, kernel="rbf"), {}),
     (sy.QuantilePath(), {}),
     (sy.QuantilePath(C=10.0, kernel="rbf"), {}),
-    (sy.MeasureClassifier(), {}),
-    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), {}),
+    (sy.MeasureClassifier(), DRAWS),
+    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), DRAWS),
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
     (sy.NeymanPearsonClassifier(), SPLITS),

@@ -326,7 +326,8 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> np.ndarray:
         """The score minus the threshold: above 0 is what `predict` calls ``classes_[1]``."""
-        return self._sign * self._margin(X)
+        margin = self._margin(X)
+        return self._sign * margin
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where the score is strictly above the threshold."""
