@@ -7,14 +7,10 @@ from made_tables import markdown
 
 
 def _values(found, protocol, error):
-    """(sets, methods) array over the methods that ran everywhere, best mean rank first."""
-    sets = found["sets"]
-    names = [who for who in next(iter(sets.values()))["methods"] if all(_ran(s, who, protocol) for s in sets.values())]
-    return names, np.array([[s["methods"][who][protocol][error] for who in names] for s in sets.values()])
-
-
-def _ran(one, who, protocol):
-    return protocol in one["methods"].get(who, {})
+    """Methods, and an array (sets, methods); NaN where a method failed."""
+    sets = found["sets"].values()
+    names = list(next(iter(sets))["methods"])
+    return names, np.array([[s["methods"][who].get(protocol, {}).get(error, np.nan) for who in names] for s in sets])
 
 
 def _ranks(values):
@@ -27,12 +23,12 @@ def _ranks(values):
 def comparison(protocol):
     def table(found):
         names, ae = _values(found, protocol, "ae")
+        complete = np.isfinite(ae).all(axis=1)  # a set on which one failed would favour or hide it
+        ae = ae[complete]
         ranks = _ranks(ae)
-        rae, kld = (_values(found, protocol, error)[1].mean(axis=0) for error in ("rae", "kld"))
-        times = [
-            [np.mean([s["methods"][who][key] for s in found["sets"].values()]) for who in names]
-            for key in ("fit_s", "predict_s")
-        ]
+        rae, kld = (_values(found, protocol, error)[1][complete].mean(axis=0) for error in ("rae", "kld"))
+        kept = [one for one, ran in zip(found["sets"].values(), complete, strict=True) if ran]
+        times = [[np.mean([s["methods"][who][key] for s in kept]) for who in names] for key in ("fit_s", "predict_s")]
         rows = [
             (
                 f"**{names[k]}**" if names[k].startswith("Quantifier") else names[k],
@@ -46,10 +42,11 @@ def comparison(protocol):
             for k in np.argsort(ranks)
         ]
         header = ("", "mean rank", "absolute error", "relative error", "KLD", "fit", "one batch")
-        failed = sorted({who for s in found["sets"].values() for who, row in s["methods"].items() if "failed" in row})
-        words = f"Means over {len(ae)} sets, ordered by the mean rank of the absolute error."
-        if failed:
-            words += f" Not shown because it failed on a set: {', '.join(failed)}."
+        words = f"Means over the {len(ae)} sets on which all ran, ordered by the mean rank of the absolute error."
+        for name, one in found["sets"].items():
+            failed = [who for who, row in one["methods"].items() if "failed" in row]
+            if failed:
+                words += f" On {name} these failed: {', '.join(failed)}."
         return words + "\n\n" + markdown(header, rows)
 
     return table
@@ -69,10 +66,10 @@ def by_set(found):
     names, ae = _values(found, "shifted", "ae")
     others = [k for k, name in enumerate(names) if not name.startswith("Quantifier")]
     for line, (name, one) in zip(ae, found["sets"].items(), strict=True):
-        best = min(others, key=lambda k: line[k])
+        best = min(others, key=lambda k: np.inf if np.isnan(line[k]) else line[k])
         behind += line[best] < line[names.index("Quantifier auto")]
-        values = [line[names.index(w)] if w in names else np.nan for w in who]
-        cells = [f"**{v:.4f}**" if v == np.nanmin(values) else f"{v:.4f}" for v in values]
+        values = [line[names.index(w)] for w in who]
+        cells = ["failed" if np.isnan(v) else f"**{v:.4f}**" if v == np.nanmin(values) else f"{v:.4f}" for v in values]
         rows.append((name, one["train"], f"{one['prevalence']:.1%}", *cells, f"{names[best]}, {line[best]:.4f}"))
     words = f"The best of the others, picked in hindsight, is ahead of our default on **{behind} of {len(rows)}** sets."
     return markdown(("", "rows", "positives", *who, "best of the others"), rows) + "\n\n" + words
