@@ -33,7 +33,7 @@ ESTIMATORS = [
     (sy.QuantilePath(), {}),
     (sy.QuantilePath(C=10.0, kernel="rbf"), {}),
     (sy.MeasureClassifier(), DRAWS),
-    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), DRAWS),
+    (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), {}),
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
     (sy.NeymanPearsonClassifier(), SPLITS),
