@@ -174,6 +174,8 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         if self.delta is not None:
             scores, seen = scorer.scores, held
         elif self.offset == "folds":
+            if self._searches:  # other folds than those that chose C and gamma, whose scores there flatter them
+                folds = make_folds(self.cv, rows, training, random)
             seen = np.concatenate(folds)
             scores = out_of_fold(learner, scorer, folds, training)
         else:
