@@ -160,10 +160,8 @@ def stochastic(rows: Rows, cap: float, C: float, seed: int) -> LinearLearner:
 
 
 def bundle(rows: Rows, cap: float, C: float, seed: int) -> LinearLearner:
-    """The batch engine's search over costs at this C."""
-    return LinearLearner(
-        rows, MeasureClassifier(Recall(), subject_to=fpr <= cap, C=C, solver="bundle", random_state=seed)
-    )
+    """The batch engine's search over costs at this C, by whichever of its solvers suits the rows."""
+    return LinearLearner(rows, MeasureClassifier(Recall(), subject_to=fpr <= cap, C=C, random_state=seed))
 
 
 def make_kernel(rows: Rows, kernel: str, params: dict[str, Any], cache_size: float) -> Kernel:
