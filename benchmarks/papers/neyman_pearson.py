@@ -122,7 +122,7 @@ def summary(by_solver):
         ours, full = table["annealed" + kind], table["uzawa" + kind]
         ratio, change = full[:, 0] / ours[:, 0], ours[:, 1:3] - full[:, 1:3]
         out[f"speed-up{kind}"] = {
-            "mean": float(ratio.mean()), "sd": float(ratio.std(ddof=1)),
+            "mean": float(ratio.mean()), "sd": float(ratio.std(ddof=1)), "median": float(np.median(ratio)),
             "P_fa": [float(change[:, 0].mean()), float(change[:, 0].std(ddof=1))],
             "P_nd": [float(change[:, 1].mean()), float(change[:, 1].std(ddof=1))],
         }  # fmt: skip
