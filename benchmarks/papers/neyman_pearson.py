@@ -193,8 +193,10 @@ def contenders(cap, seed):
 
 
 def figure_4():
-    out = {}
+    out = stored().get("figure 4", {})
     for name, splits in SETS.items():
+        if name in out:
+            continue
         X, y = majority(name)
         out[name] = {}
         for cap in CAPS:
@@ -219,6 +221,7 @@ def figure_4():
                 for who, runs in found.items()
             }  # fmt: skip
             print(name, cap, out[name][f"{cap:g}"], flush=True)
+        store({**stored(), "figure 4": out})  # a set takes minutes: go on with the next one in another run
     return out
 
 
@@ -259,14 +262,20 @@ PARTS = {
 }  # fmt: skip
 
 
+def stored():
+    path = RESULTS / "neyman_pearson.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def store(found):
+    write("neyman_pearson", {name: found[name] for name in PARTS if name in found}, show=False)
+
+
 def main():
     warnings.simplefilter("ignore")
-    path = RESULTS / "neyman_pearson.json"
-    found = json.loads(path.read_text()) if path.exists() else {}
-    found.pop("machine", None)
     for part in sys.argv[1:] or PARTS:
-        found[part] = PARTS[part]()
-        write("neyman_pearson", {name: found[name] for name in PARTS if name in found}, show=False)
+        made = PARTS[part]()
+        store({**stored(), part: made})
         print(part, "done", flush=True)
 
 
