@@ -10,7 +10,8 @@ boxes are shifted, ``-beta c <= a <= (1 - beta) c``, until the same rows are giv
 `annealed` (Algorithm 3) adjusts the ratio after every such round, `uzawa` (Algorithms 1 and 2) after each whole `dc`;
 both start at ratio 1 (the paper's lambda = C n-/n+) and multiply, by ``(surrogate rate / rho)^gain``: to first order
 the paper's ``1 + nu (rate - rho)`` with nu = gain / rho, but a factor 2 too high and too low are answered alike. The
-gain follows the slope seen between the last two rounds, and shrinks when the rate keeps jumping over the cap. `cost_grid` is the convex machine at a grid of ratios (AC-SVM).
+gain follows the slope seen between the last two rounds, and shrinks when the rate keeps jumping over the cap.
+`cost_grid` is the convex machine at a grid of ratios (AC-SVM).
 
 C is the box of a positive row, as in an SVM: the paper's C is ``2 eta C n+``. Rows of weight 0 take no part, but are
 scored: that is how folds share one kernel cache.
