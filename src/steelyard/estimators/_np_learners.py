@@ -18,7 +18,6 @@ import numpy as np
 from ..measures import Recall, fpr
 from ..solvers import frontier, minimax, neyman_pearson
 from ..solvers.neyman_pearson import Machine, Task
-from ..solvers.smo import Kernel
 from ._kernel import KernelExpansion
 from ._path_features import KernelFeatures, LinearFeatures
 from .measure_classifier import MeasureClassifier
@@ -162,10 +161,6 @@ def stochastic(rows: Rows, cap: float, C: float, seed: int) -> LinearLearner:
 def bundle(rows: Rows, cap: float, C: float, seed: int) -> LinearLearner:
     """The batch engine's search over costs at this C, by whichever of its solvers suits the rows."""
     return LinearLearner(rows, MeasureClassifier(Recall(), subject_to=fpr <= cap, C=C, random_state=seed))
-
-
-def make_kernel(rows: Rows, kernel: str, params: dict[str, Any], cache_size: float) -> Kernel:
-    return Kernel(rows.X, kernel, cache_size=cache_size, **params)
 
 
 def out_of_fold(learner: Learner, scorer: Scorer, folds: Sequence[np.ndarray], weight: np.ndarray) -> np.ndarray:

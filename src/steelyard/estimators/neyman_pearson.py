@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..solvers import order_statistic
 from ..solvers.neyman_pearson import Machine, Task
+from ..solvers.smo import Kernel
 from . import _np_learners as learners
 from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params
@@ -194,7 +195,7 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         best: tuple[float, Learner, Scorer] | None = None
         for gamma in self._gammas(rows, training):
             params = kernel_params(self.kernel, gamma, self.degree, self.coef0, rows.X, training)
-            kernel = learners.make_kernel(rows, self.kernel, params, self.cache_size) if self._is_machine else None
+            kernel = Kernel(rows.X, self.kernel, cache_size=self.cache_size, **params) if self._is_machine else None
             for C in CS if isinstance(self.C, str) else (float(self.C),):
                 if kernel is not None:
                     task = Task(kernel, rows.y, training, self.max_fpr, C, self.ramp, self.tol, self.max_iter)
