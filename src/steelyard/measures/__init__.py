@@ -8,7 +8,24 @@ fpr <= 0.01
 """
 
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
+from .classification import (
+    MCC,
+    Accuracy,
+    BalancedAccuracy,
+    FBeta,
+    GMean,
+    HMean,
+    Jaccard,
+    MinRate,
+    NegCost,
+    NegNPCost,
+    Precision,
+    QMean,
+    Recall,
+    Specificity,
+)
 from .constraints import Constraint
+from .counting import BAKLD, NAS, NSS, BKReward, CQReward, NegAE, NegCQB, NegKLD, QMeasure
 from .expected import expected_fbeta_labels
 from .expression import Measure
 from .functions import (
@@ -24,31 +41,6 @@ from .functions import (
     square,
 )
 from .labels import rates
-from .named import (
-    BAKLD,
-    MCC,
-    NAS,
-    NSS,
-    Accuracy,
-    BalancedAccuracy,
-    BKReward,
-    CQReward,
-    FBeta,
-    GMean,
-    HMean,
-    Jaccard,
-    MinRate,
-    NegAE,
-    NegCost,
-    NegCQB,
-    NegKLD,
-    NegNPCost,
-    Precision,
-    QMean,
-    QMeasure,
-    Recall,
-    Specificity,
-)
 
 NAMED = (
     Accuracy, BalancedAccuracy, FBeta, Jaccard, GMean, HMean, QMean, MinRate, NegCost, Recall, Specificity, Precision,

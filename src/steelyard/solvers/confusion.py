@@ -42,8 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..measures import Measure
-from ..measures.named import NAS, Accuracy, FBeta, GMean, Precision, QMeasure, Recall
+from ..measures import NAS, Accuracy, FBeta, GMean, Measure, Precision, QMeasure, Recall
 from .shape import is_count_only, mixed_sign
 
 Array = NDArray[np.float64]

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..measures.named import Precision, Recall
+from ..measures import Precision, Recall
 from . import cost_sensitive
 from .landmarks import Landmarks, place
 from .stochastic import Stream

@@ -14,9 +14,8 @@ None means that no sign is known.
 
 from __future__ import annotations
 
-from ..measures import Measure
+from ..measures import FBeta, GMean, HMean, Jaccard, Measure, MinRate, QMean
 from ..measures.arithmetic import Difference, Negative, Product, Quotient, Sum
-from ..measures.named import FBeta, GMean, HMean, Jaccard, MinRate, QMean
 from ..measures.polynomial import Polynomial
 
 Sign = int | None
