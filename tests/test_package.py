@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import steelyard as sy
+from steelyard.measures import classification, counting
+from steelyard.measures.named import Named
 
 
 def test_import_loads_no_scikit_learn():
@@ -29,3 +31,14 @@ def test_public_names_resolve(name):
 def test_unknown_names_raise():
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         sy.Nothing  # noqa: B018
+
+
+def test_every_named_measure_is_exported():
+    # Spelled out twice, since type checkers read only literal lists.
+    defined = {cls.__name__ for module in (classification, counting) for cls in vars(module).values() if is_named(cls)}
+    assert defined == {cls.__name__ for cls in sy.measures.NAMED}
+    assert defined < set(sy.measures.__all__)
+
+
+def is_named(thing):
+    return isinstance(thing, type) and issubclass(thing, Named) and thing is not Named and not thing.__name__[0] == "_"

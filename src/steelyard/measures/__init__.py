@@ -52,5 +52,7 @@ __all__ = [
     "log", "sqrt", "square", "power", "absolute", "minimum", "maximum",
     "geometric_mean", "harmonic_mean", "quadratic_mean",
     "Measure", "Constraint", "rates", "expected_fbeta_labels", "NAMED",
-    *(measure.__name__ for measure in NAMED),
+    "Accuracy", "BalancedAccuracy", "FBeta", "Jaccard", "GMean", "HMean", "QMean", "MinRate", "NegCost", "Recall",
+    "Specificity", "Precision", "MCC", "NegNPCost", "NegKLD", "NSS", "NAS", "NegAE", "QMeasure", "BAKLD", "CQReward",
+    "BKReward", "NegCQB",
 ]  # fmt: skip
