@@ -41,4 +41,4 @@ def test_every_named_measure_is_exported():
 
 
 def is_named(thing):
-    return isinstance(thing, type) and issubclass(thing, Named) and thing is not Named and not thing.__name__[0] == "_"
+    return isinstance(thing, type) and issubclass(thing, Named) and thing is not Named and thing.__name__[0] != "_"
