@@ -1,10 +1,13 @@
-"""What the docs show and nobody types: tables from ``benchmarks/results/*.json``, and figures from code.
+"""What the docs show and nobody types: tables from ``benchmarks/results/*.json``, figures from code, and
+the output of examples.
 
 `everything` writes them into ``docs/generated``; pages include them from there. A table whose JSON is missing becomes a
 line that says which benchmark to run.
 """
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import made_batch
@@ -18,6 +21,7 @@ import made_structural
 from made_tables import markdown
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+EXAMPLES = ("five_minutes", "unknown_costs", "false_discoveries")  # those whose output a page shows
 
 
 def everything(folder):
@@ -39,7 +43,13 @@ def everything(folder):
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
     made_path_views.everything(RESULTS, folder)
-    made_qvalue.example(folder)
+    for name in EXAMPLES:
+        (folder / f"{name}.txt").write_text(printed(name))
+
+
+def printed(example):
+    path = RESULTS.parent.parent / "examples" / f"{example}.py"
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True).stdout
 
 
 def _where(machine):

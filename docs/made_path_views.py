@@ -5,14 +5,10 @@ here from data that comes with scikit-learn, and the reliability diagrams from t
 """
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 from made_tables import markdown
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "unknown_costs.py"
 METHODS = {"path": "cost path", "Platt": "Platt", "isotonic": "isotonic", "logistic": "logistic regression"}
 FIGURES = {"log_loss": "log loss", "brier": "Brier score", "ece": "calibration error"}
 COLOURS = {"path": "#c1440e", "Platt": "#1f4e79", "isotonic": "#6aa84f", "logistic": "#555555"}
@@ -147,8 +143,6 @@ def everything(results, folder):
     import matplotlib as mpl
 
     mpl.use("Agg")
-    run = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
-    (folder / "unknown_costs.txt").write_text(run.stdout)
     boundary_figure(folder / "path_boundary.svg")
     rates_figure(folder / "path_rates.svg")
     quantile_figure(folder / "quantile_path.svg")

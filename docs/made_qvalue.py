@@ -1,19 +1,9 @@
-"""The tables of the q-value page, from ``benchmarks/results/qvalue.json``, and the output of its example."""
-
-import subprocess
-import sys
-from pathlib import Path
+"""The tables of the q-value page, from ``benchmarks/results/qvalue.json``."""
 
 import numpy as np
 from made_tables import markdown
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "false_discoveries.py"
 LOOP = "Percolator loop"
-
-
-def example(folder):
-    run = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
-    (folder / "false_discoveries.txt").write_text(run.stdout)
 
 
 def qvalue_table(found):
