@@ -48,7 +48,10 @@ def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray
     check_classification_targets(classes)
     kind = type_of_target(classes, input_name="y")
     if kind != "binary":
-        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. y holds {len(classes)} classes: "
+            "say which is positive (y == label), or wrap the estimator in sklearn.multiclass.OneVsRestClassifier"
+        )
     if len(classes) < 2:
         raise ValueError(
             f"y holds only one class, {classes.tolist()[0]!r}: a classifier needs rows of both classes to learn from"
