@@ -49,8 +49,9 @@ def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray
     kind = type_of_target(classes, input_name="y")
     if kind != "binary":
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. y holds {len(classes)} classes: "
-            "say which is positive (y == label), or wrap the estimator in sklearn.multiclass.OneVsRestClassifier"
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"y holds {len(classes)} classes: say which one is positive (y == label), or wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier"
         )
     if len(classes) < 2:
         raise ValueError(
