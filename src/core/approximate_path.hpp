@@ -31,20 +31,21 @@ struct ApproximatePath {
 template <class R>
 class ApproximateTrace {
    public:
-    ApproximateTrace(const R& rows, const ApproximateProblem& problem)
-        : rows_(rows), problem_(problem), square_(squares(rows)), grid_(grid(problem)), chain_(rows, grid_, square_) {}
+    // `stop` is asked after every pass or so of every solver; once it has said so, nothing goes on.
+    ApproximateTrace(const R& rows, const ApproximateProblem& problem, const std::function<bool()>& stop)
+        : rows_(rows), problem_(problem), square_(squares(rows)), grid_(grid(problem)), chain_(rows, grid_, square_) {
+        grid_.stopping.stop = [this, stop] { return path_.interrupted = path_.interrupted || (stop && stop()); };
+    }
 
-    // From left to right, so that what is known when `stop` says stop is a path from the start.
-    ApproximatePath trace(const std::function<bool()>& stop) {
+    // From left to right, so that what is known when it is stopped is a path from the start. A knot that was not finished is none.
+    ApproximatePath trace() {
         std::vector<Knot> waiting;
         Knot left = solve(problem_.start, nullptr);
         waiting.push_back(solve(problem_.end, nullptr));
+        if (path_.interrupted) return std::move(path_);
         keep(left);
         while (!waiting.empty()) {
-            if (stop && stop()) {
-                path_.interrupted = true;
-                break;
-            }
+            if (grid_.stopping.is_asked_for()) break;
             const double gap = largest_gap(left, waiting.back());
             const double width = waiting.back().tau - left.tau;
             if (gap > problem_.tol && width > narrowest) {

@@ -4,16 +4,23 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 
 #include "approximate_path.hpp"
 #include "arrays.hpp"
 #include "bind_path.hpp"
+#include "bind_smo.hpp"
 #include "crossings.hpp"
 #include "equal_rows.hpp"
+#include "kernel_space.hpp"
+#include "matrix.hpp"
 #include "path_audit.hpp"
 #include "path_trace.hpp"
 
@@ -24,13 +31,6 @@ namespace {
 
 // The exact path computes in float64 only: its kinks are decided in the last digits.
 using PathMatrix = std::variant<DenseRows<double>, SparseRows<double, std::int32_t>>;
-using Values = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Columns = std::optional<Ints>;
-
-PathMatrix rows_of(const Values& values, const Columns& columns, const Columns& starts, Index n_cols) {
-    if (!columns) return DenseRows<double>{values.data(), static_cast<Index>(values.shape(0)), n_cols};
-    return SparseRows<double, std::int32_t>{values.data(), columns->data(), starts->data(), static_cast<Index>(starts->shape(0)) - 1, n_cols};
-}
 
 // low, low_rate, high, high_rate: one row of the matrix is one CostBox.
 const CostBox* boxes(const Matrix& box) {
@@ -39,77 +39,110 @@ const CostBox* boxes(const Matrix& box) {
     return reinterpret_cast<const CostBox*>(box.data());
 }
 
-// Ctrl-C ends the trace, and what was traced is kept: the interrupt is taken here and reported in the log.
+// Ctrl-C ends the trace, and what was traced is kept: the interrupt is taken here and reported in the log. Asked as often as you
+// like, it looks twenty times a second: to look it must wait for Python's lock.
 bool interrupted() {
+    using Clock = std::chrono::steady_clock;
+    thread_local Clock::time_point looked{};
+    const auto now = Clock::now();
+    if (now - looked < std::chrono::milliseconds(50)) return false;
+    looked = now;
     const nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() == 0) return false;
     PyErr_Clear();
     return true;
 }
 
-std::vector<Index> equal_rows(Values values, Columns columns, Columns starts, Index n_cols, Doubles label) {
-    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
+// name, gamma, coef0, degree, constant, bytes of the cache
+using KernelGiven = std::optional<std::tuple<std::string, double, double, int, double, double>>;
+
+// The rows of a path with their signs, targets and boxes, in the space of the features or of a kernel. Keeps the arrays alive that it
+// points into. One caller at a time: a cached row of the kernel may be dropped by the next one.
+class PathOn {
+    template <class Task>
+    auto in_space(Task&& task) {
+        const nb::gil_scoped_release release;
+        const std::lock_guard<std::mutex> one(busy_);
+        if (kernel_) return task(KernelSpace(*kernel_));
+        return std::visit([&](const auto& x) { return task(LinearSpace<std::decay_t<decltype(x)>>(x)); }, rows_);
+    }
+
+   public:
+    PathOn(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols, Doubles sign, Doubles target, Matrix box, KernelGiven kernel)
+        : kept_(nb::make_tuple(values, columns, starts, sign, target, box)), rows_(rows_as<PathMatrix>(values, columns, starts, n_cols)),
+          given_{sign.data(), target.data(), boxes(box)} {
+        if (!kernel) return;
+        const auto& [name, gamma, coef0, degree, constant, bytes] = *kernel;
+        kernel_ = std::make_unique<KernelRowsOf<double>>(rows_as<Rows>(values, columns, starts, n_cols), kernel_spec(name, gamma, coef0, degree, constant), bytes);
+    }
+
+    PathLog trace(double start, double end, std::uint64_t seed) {
+        return in_space([&](const auto& space) {
+            return PathTrace<std::decay_t<decltype(space)>>(space, {given_, start, end, 30, seed}, interrupted).trace();
+        });
+    }
+
+    OwnedMatrix recover(const PathLog& log, Doubles tau) {
+        std::size_t columns = 1;
+        std::vector<double> out;
+        in_space([&](const auto& space) {
+            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log);
+            columns = static_cast<std::size_t>(space.size());
+            out.resize(tau.shape(0) * columns);
+            for (std::size_t k = 0; k < tau.shape(0); ++k) path.recover(tau(k), out.data() + k * columns);
+            return 0;
+        });
+        return own(std::move(out), columns);
+    }
+
+    std::tuple<OwnedMatrix, OwnedVector> walk(const PathLog& log, Index first, Index last) {
+        std::size_t columns = 1;
+        std::vector<double> out, speed;
+        in_space([&](const auto& space) {
+            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log);
+            columns = static_cast<std::size_t>(space.size());
+            out.resize(static_cast<std::size_t>(last - first) * columns);
+            double* next = out.data();
+            path.visit(first, last, [&](Index, const PathPoint&) {
+                path.write(next);
+                if (!std::decay_t<decltype(space)>::written_out) speed.push_back(path.speed());
+                next += columns;
+            });
+            return 0;
+        });
+        return {own(std::move(out), columns), own(std::move(speed))};
+    }
+
+    double audit(const PathLog& log, Doubles original, double unit, Index every) {
+        return in_space([&](const auto& space) {
+            return PathAudit<std::decay_t<decltype(space)>>(space, {given_, original.data(), unit}, log).worst(every);
+        });
+    }
+
+    Index n_computed() const { return kernel_ ? kernel_->n_computed() : 0; }
+
+   private:
+    nb::object kept_;
+    PathMatrix rows_;
+    PathData given_;
+    std::unique_ptr<KernelRowsOf<double>> kernel_;
+    std::mutex busy_;
+};
+
+std::vector<Index> equal_rows(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols, Doubles label) {
+    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
     const nb::gil_scoped_release release;
     return std::visit([&](const auto& x) { return EqualRows<std::decay_t<decltype(x)>>(x, label.data()).first(); }, rows);
 }
 
-PathLog trace_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box, double start,
-                   double end, std::uint64_t seed) {
-    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
-    const PathProblem problem{{sign.data(), target.data(), boxes(box)}, start, end, 30, seed};
-    const nb::gil_scoped_release release;
-    return std::visit([&](const auto& x) { return PathTrace<std::decay_t<decltype(x)>>(x, problem).trace(interrupted); }, rows);
-}
-
-template <class Task>
-auto replay(const PathMatrix& rows, const PathData& problem, const PathLog& log, Task&& task) {
-    const nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto& x) {
-            PathReplay<std::decay_t<decltype(x)>> path(x, problem, log);
-            return task(path);
-        },
-        rows);
-}
-
-OwnedMatrix recover_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box,
-                         const PathLog& log, Doubles tau) {
-    const PathData problem{sign.data(), target.data(), boxes(box)};
-    std::vector<double> out(tau.shape(0) * static_cast<std::size_t>(n_cols));
-    replay(rows_of(values, columns, starts, n_cols), problem, log, [&](auto& path) {
-        for (std::size_t k = 0; k < tau.shape(0); ++k) path.recover(tau(k), out.data() + k * static_cast<std::size_t>(n_cols));
-        return 0;
-    });
-    return own(std::move(out), static_cast<std::size_t>(n_cols));
-}
-
-OwnedMatrix walk_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box,
-                      const PathLog& log, Index first, Index last) {
-    const PathData problem{sign.data(), target.data(), boxes(box)};
-    std::vector<double> out(static_cast<std::size_t>((last - first) * n_cols));
-    replay(rows_of(values, columns, starts, n_cols), problem, log, [&](auto& path) {
-        auto next = out.begin();
-        path.visit(first, last, [&](Index, const PathPoint& at) { next = std::copy(at.w.begin(), at.w.end(), next); });
-        return 0;
-    });
-    return own(std::move(out), static_cast<std::size_t>(n_cols));
-}
-
-double audit_path(Values values, Columns columns, Columns starts, Index n_cols, Doubles sign, Doubles target, Matrix box, const PathLog& log,
-                  Doubles original, double unit, Index every) {
-    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
-    const AuditProblem problem{{sign.data(), target.data(), boxes(box)}, original.data(), unit};
-    const nb::gil_scoped_release release;
-    return std::visit([&](const auto& x) { return PathAudit<std::decay_t<decltype(x)>>(x, problem, log).worst(every); }, rows);
-}
-
-std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(Values values, Columns columns, Columns starts, Index n_cols, Doubles tau, Matrix w) {
-    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
-    const Knots knots{tau.data(), w.data(), static_cast<Index>(tau.shape(0)), n_cols};
+std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols,
+                                                                  Doubles norm, Doubles tau, Matrix w, Doubles way) {
+    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
+    const Knots knots{tau.data(), w.data(), way.data(), static_cast<Index>(tau.shape(0)), n_cols};
     Crossings found;
     {
         const nb::gil_scoped_release release;
-        found = std::visit([&](const auto& x) { return find_crossings(x, knots); }, rows);
+        found = std::visit([&](const auto& x) { return find_crossings(x, norm.data(), knots); }, rows);
     }
     return {own(std::move(found.row)), own(std::move(found.tau)), own(std::move(found.sign))};
 }
@@ -119,36 +152,41 @@ SolverKind solver_of(const std::string& name) {
     return name == "coordinate_first" ? SolverKind::coordinate_first : SolverKind::coordinate;
 }
 
-std::tuple<OwnedVector, OwnedMatrix, double, double, bool> trace_approximately(Values values, Columns columns, Columns starts, Index n_cols,
-                                                                               Doubles y, Doubles weight, double C, double start, double end,
+std::tuple<OwnedVector, OwnedMatrix, double, double, bool> trace_approximately(AnyArray values, OptionalVector columns,
+                                                                               OptionalVector starts, Index n_cols, Doubles y, Doubles weight, double C, double start, double end,
                                                                                double tol, const std::string& solver, std::uint64_t seed) {
-    const PathMatrix rows = rows_of(values, columns, starts, n_cols);
+    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
     const ApproximateProblem problem{y.data(), weight.data(), C, start, end, tol, solver_of(solver), seed};
     ApproximatePath found;
     {
         const nb::gil_scoped_release release;
-        found = std::visit([&](const auto& x) { return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem).trace(interrupted); }, rows);
+        found = std::visit([&](const auto& x) { return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem, interrupted).trace(); }, rows);
     }
     return {own(std::move(found.tau)), own(std::move(found.w), static_cast<std::size_t>(n_cols)), found.gap, found.passes, found.interrupted};
 }
 
 nb::tuple to_state(const PathLog& log) {
     nb::list checkpoints;
-    for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.forces.p, c.forces.q, c.members));
-    std::vector<int> from(log.from.begin(), log.from.end()), to(log.to.begin(), log.to.end());
-    return nb::make_tuple(log.tau, log.row, from, to, checkpoints, log.stride, log.start, log.end, log.interrupted, log.drift);
+    for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.p, c.q, c.members));
+    const auto ints = [](const std::vector<std::int8_t>& sides) { return std::vector<int>(sides.begin(), sides.end()); };
+    return nb::make_tuple(log.tau, log.row, ints(log.from), ints(log.to), checkpoints, log.stride, log.start, log.end, log.interrupted, log.drift,
+                          ints(log.side));
 }
 
 void from_state(PathLog& log, const nb::tuple& state) {
     new (&log) PathLog();
     log.tau = nb::cast<std::vector<double>>(state[0]);
     log.row = nb::cast<std::vector<std::int32_t>>(state[1]);
-    for (int side : nb::cast<std::vector<int>>(state[2])) log.from.push_back(static_cast<std::int8_t>(side));
-    for (int side : nb::cast<std::vector<int>>(state[3])) log.to.push_back(static_cast<std::int8_t>(side));
+    const auto sides = [&](int k, std::vector<std::int8_t>& to) {
+        for (int side : nb::cast<std::vector<int>>(state[k])) to.push_back(static_cast<std::int8_t>(side));
+    };
+    sides(2, log.from);
+    sides(3, log.to);
+    sides(10, log.side);
     for (nb::handle item : state[4]) {
         const auto c = nb::cast<nb::tuple>(item);
         log.checkpoints.push_back({nb::cast<Index>(c[0]), nb::cast<double>(c[1]), nb::cast<bool>(c[2]),
-                                   {nb::cast<std::vector<double>>(c[3]), nb::cast<std::vector<double>>(c[4])}, nb::cast<std::vector<Index>>(c[5])});
+                                   nb::cast<std::vector<double>>(c[3]), nb::cast<std::vector<double>>(c[4]), nb::cast<std::vector<Index>>(c[5])});
     }
     log.stride = nb::cast<Index>(state[5]);
     log.start = nb::cast<double>(state[6]);
@@ -176,18 +214,21 @@ void bind_path(nb::module_& m) {
         .def("__setstate__", &from_state);
     m.def("equal_rows", &equal_rows, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "label"_a,
           "For every row the first one with the same entries and the same label.");
-    m.def("trace_path", &trace_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "start"_a,
-          "end"_a, "seed"_a, "Every kink of the path from start to end; box has the columns low, low_rate, high, high_rate.");
-    m.def("recover_path", &recover_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "log"_a,
-          "tau"_a, "The model at each tau, from the nearest checkpoint.");
-    m.def("walk_path", &walk_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "log"_a,
-          "first"_a, "last"_a, "The models at the knots first .. last - 1: start, events, end.");
-    m.def("audit_path", &audit_path, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "log"_a,
-          "original"_a, "unit"_a, "every"_a, "The largest violation of the optimality conditions at every so many knots.");
+    nb::class_<PathOn>(m, "PathOn", "The rows of a path with their signs, targets and boxes, and the path on them.")
+        .def(nb::init<AnyArray, OptionalVector, OptionalVector, Index, Doubles, Doubles, Matrix, KernelGiven>(), "values"_a, "columns"_a.none(),
+             "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a, "kernel"_a.none(),
+             "box has the columns low, low_rate, high, high_rate; kernel is (name, gamma, coef0, degree, constant, cache bytes).")
+        .def("trace", &PathOn::trace, "start"_a, "end"_a, "seed"_a, "Every kink of the path from start to end.")
+        .def("recover", &PathOn::recover, "log"_a, "tau"_a, "The model at each tau, from the nearest checkpoint: w, or the rows' coefficients.")
+        .def("walk", &PathOn::walk, "log"_a, "first"_a, "last"_a,
+             "The models at the knots first .. last - 1 (start, events, end), and for a kernel how fast they move from there on.")
+        .def("audit", &PathOn::audit, "log"_a, "original"_a, "unit"_a, "every"_a,
+             "The largest violation of the optimality conditions at every so many knots.")
+        .def_prop_ro("n_computed", &PathOn::n_computed, "Rows of the kernel matrix computed so far.");
     m.def("trace_approximately", &trace_approximately, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "y"_a, "weight"_a, "C"_a,
           "start"_a, "end"_a, "tol"_a, "solver"_a, "seed"_a, "Knots and models (tau, w) with a certified gap at every tau: tau, w, gap, passes, interrupted.");
-    m.def("score_crossings", &score_crossings, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "tau"_a, "w"_a,
-          "Row, tau and new sign of every sign change of the rows' scores along the models w at tau.");
+    m.def("score_crossings", &score_crossings, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "norm"_a, "tau"_a, "w"_a,
+          "way"_a, "Row, tau and new sign of every sign change of the rows' scores along the models w at tau; way is how far they have moved.");
 }
 
 }  // namespace steelyard

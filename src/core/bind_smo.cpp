@@ -28,14 +28,6 @@ struct KernelMatrix {
     std::mutex busy;
 };
 
-KernelSpec spec_of(const std::string& name, double gamma, double coef0, int degree) {
-    if (name == "linear") return {KernelKind::linear, gamma, coef0, degree};
-    if (name == "rbf") return {KernelKind::rbf, gamma, coef0, degree};
-    if (name == "poly") return {KernelKind::poly, gamma, coef0, degree};
-    if (name == "precomputed") return {KernelKind::precomputed, gamma, coef0, degree};
-    throw nb::value_error("kernel is 'linear', 'rbf', 'poly' or 'precomputed'");
-}
-
 std::unique_ptr<KernelMatrix> make(const Rows& rows, nb::object X, const KernelSpec& spec, double cache_bytes) {
     auto made = std::make_unique<KernelMatrix>();
     made->X = std::move(X);
@@ -45,14 +37,14 @@ std::unique_ptr<KernelMatrix> make(const Rows& rows, nb::object X, const KernelS
 
 std::unique_ptr<KernelMatrix> dense(AnyMatrix X, const std::string& kernel, double gamma, double coef0, int degree,
                                     double cache_bytes) {
-    return make(dense_rows(X), nb::cast(X), spec_of(kernel, gamma, coef0, degree), cache_bytes);
+    return make(dense_rows(X), nb::cast(X), kernel_spec(kernel, gamma, coef0, degree, 0.0), cache_bytes);
 }
 
 std::unique_ptr<KernelMatrix> sparse(AnyVector values, AnyVector columns, AnyVector starts, Index n_cols,
                                      const std::string& kernel, double gamma, double coef0, int degree,
                                      double cache_bytes) {
     const Rows rows = sparse_rows(values, columns, starts, n_cols);
-    return make(rows, nb::make_tuple(values, columns, starts), spec_of(kernel, gamma, coef0, degree), cache_bytes);
+    return make(rows, nb::make_tuple(values, columns, starts), kernel_spec(kernel, gamma, coef0, degree, 0.0), cache_bytes);
 }
 
 void check_length(const KernelMatrix& kernel, std::initializer_list<std::size_t> lengths) {
@@ -101,6 +93,14 @@ Solved solve(KernelMatrix& kernel, Doubles q, Doubles lower, Doubles upper, Doub
 }  // namespace
 
 namespace steelyard {
+
+KernelSpec kernel_spec(const std::string& name, double gamma, double coef0, int degree, double constant) {
+    if (name == "linear") return {KernelKind::linear, gamma, coef0, degree, constant};
+    if (name == "rbf") return {KernelKind::rbf, gamma, coef0, degree, constant};
+    if (name == "poly") return {KernelKind::poly, gamma, coef0, degree, constant};
+    if (name == "precomputed") return {KernelKind::precomputed, gamma, coef0, degree, constant};
+    throw nb::value_error("kernel is 'linear', 'rbf', 'poly' or 'precomputed'");
+}
 
 void bind_smo(nb::module_& m) {
     using namespace nb::literals;

@@ -95,8 +95,8 @@ class CoordinateDescent {
         while (true) {
             look(risk, best);
             best.converged = best.gap() <= stopping.tol;
-            if (best.converged || best.passes >= stopping.max_passes || spread < 1e-14) return best;
-            if (sweeps(risk, spread, stopping.max_passes, best.passes)) spread *= 0.3;
+            if (best.converged || best.passes >= stopping.max_passes || spread < 1e-14 || stopping.is_asked_for()) return best;
+            if (sweeps(risk, spread, stopping, best.passes)) spread *= 0.3;
         }
     }
 
@@ -121,10 +121,10 @@ class CoordinateDescent {
     }
 
     // True when the projected gradients agree to `spread`.
-    STEELYARD_INLINE bool sweeps(const Risk& risk, double spread, double max_passes, double& passes) {
+    STEELYARD_INLINE bool sweeps(const Risk& risk, double spread, const Stopping& stopping, double& passes) {
         double slack = HUGE_VAL;
         // A look costs two passes: not before four times that was spent, and not much later either.
-        for (const double enough = std::min(max_passes, passes + 8); passes < enough;) {
+        for (const double enough = std::min(stopping.max_passes, passes + 8); passes < enough && !stopping.is_asked_for();) {
             passes += static_cast<double>(active_.size()) / static_cast<double>(n_);
             const double largest = one_sweep(risk, slack);
             if (spread_ <= spread || active_.empty()) return true;

@@ -83,14 +83,20 @@ class Chain {
 
     Solution newton(const Risk& risk, const Solution* start, double max_passes) {
         if (!newton_) newton_ = std::make_unique<Newton<L, R>>(rows_);
-        return newton_->solve(risk, {grid_.stopping.tol, max_passes, grid_.stopping.seed}, start);
+        return newton_->solve(risk, up_to(max_passes), start);
     }
 
     Solution descend(const Risk& risk, const Solution* start, double max_passes) {
         if (!descent_) descent_ = std::make_unique<CoordinateDescent<L, R>>(rows_, square_);
-        Solution found = descent_->solve(risk, {grid_.stopping.tol, max_passes, grid_.stopping.seed}, start);
+        Solution found = descent_->solve(risk, up_to(max_passes), start);
         if (start) found.rounding = start->rounding;
         return found;
+    }
+
+    Stopping up_to(double max_passes) const {
+        Stopping stopping = grid_.stopping;
+        stopping.max_passes = max_passes;
+        return stopping;
     }
 
     const R& rows_;

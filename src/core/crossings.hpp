@@ -15,7 +15,8 @@ namespace steelyard {
 
 struct Knots {
     const double* tau;
-    const double* w;  // size x columns
+    const double* w;    // size x columns
+    const double* way;  // how far the model has moved, so that a score has changed by at most |x| times that
     Index size, columns;
 };
 
@@ -23,30 +24,18 @@ struct Crossings {
     std::vector<double> row, tau, sign;  // sign +1: from then on the score is positive
 };
 
-inline std::vector<double> ways(const Knots& knots) {
-    std::vector<double> way(static_cast<std::size_t>(knots.size), 0.0);
-    for (Index k = 1; k < knots.size; ++k) {
-        double square = 0;
-        const double *here = knots.w + k * knots.columns, *before = here - knots.columns;
-        for (Index j = 0; j < knots.columns; ++j) square += (here[j] - before[j]) * (here[j] - before[j]);
-        way[k] = way[k - 1] + std::sqrt(square);
-    }
-    return way;
-}
-
+// norm is |x| of every row; infinite where it is not known.
 template <class R>
-STEELYARD_CLONES Crossings find_crossings(const R& rows, const Knots& knots) {
+STEELYARD_CLONES Crossings find_crossings(const R& rows, const double* norm, const Knots& knots) {
     Crossings found;
-    const std::vector<double> way = ways(knots);
+    const double *way = knots.way, *end = knots.way + knots.size;
     for (Index i = 0; i < rows.n_rows; ++i) {
         const auto x = rows.row(i);
-        double square = 0;
-        x.each([&](Index, double value) { square += value * value; });
-        const double norm = std::sqrt(square) * (1 + 1e-12);
+        const double longest = norm[i] * (1 + 1e-12);
         double score = x.dot(knots.w);
         for (Index k = 0; k + 1 < knots.size;) {
-            const double safe = way[k] + std::fabs(score) / norm * (1 - 1e-12);
-            const auto last = static_cast<Index>(std::upper_bound(way.begin() + k, way.end(), safe) - way.begin()) - 1;
+            const double safe = way[k] + std::fabs(score) / longest * (1 - 1e-12);
+            const auto last = static_cast<Index>(std::upper_bound(way + k, end, safe) - way) - 1;
             const Index next = std::max(last, k + 1);
             const double then = x.dot(knots.w + next * knots.columns);
             if ((then > 0) != (score > 0) && next == k + 1) {

@@ -22,12 +22,15 @@
 
 namespace steelyard {
 
-template <class R>
+template <class S>
 class DualPath {
    public:
-    DualPath(const R& rows, const PathRows& given)
-        : rows_(rows), given_(given), set_(rows, given.sign), side_(static_cast<std::size_t>(rows.n_rows), Side::above),
-          near_(rows, given, side_), box_(side_.size()), w_(static_cast<std::size_t>(rows.n_cols)), drifted_(w_.size()) {}
+    // `stop` is asked now and then; once it has said so, nothing goes on.
+    DualPath(const S& space, const PathRows& given, const std::function<bool()>& stop)
+        : space_(space), stop_(stop), given_(given), set_(space, given.sign), side_(static_cast<std::size_t>(space.n_rows()), Side::above),
+          near_(set_.rows(), given, side_), box_(side_.size()) {
+        space.clear(w_);
+    }
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
     void begin(std::vector<CostBox> box, double tau) {
@@ -41,11 +44,11 @@ class DualPath {
         stalled_ = 0;
     }
 
-    // Follows the path up to `end`. With a log every event is written; `stop` is asked now and then. False if stopped.
-    bool follow(double end, PathLog* log, const std::function<bool()>& stop) {
+    // Follows the path up to `end`. With a log every event is written. False if stopped.
+    bool follow(double end, PathLog* log) {
         for (Index steps = 1;; ++steps) {
-            if (steps % 256 == 0 && stop && stop()) return false;
-            if (steps % 1024 == 0) sum_forces();
+            if (steps % renewal() == 0) sum_forces();
+            if (stopped_ || (steps % 32 == 0 && stopped())) return false;
             if (steps % 16 == 0) polish();
             if (turned_) direction();
             const Step next = nearest(end - tau_);
@@ -55,20 +58,27 @@ class DualPath {
                 polish();
                 return true;
             }
-            if (next.kind == Kind::look) near_.look(w_);
-            else move(next, log);
+            if (next.kind != Kind::look) {
+                move(next, log);
+                continue;
+            }
+            if (!S::written_out) polish();
+            near_.look(w_);
         }
     }
 
+    bool stopped() { return stopped_ = stopped_ || (stop_ && stop_()); }
     Side side(Index i) const { return side_[i]; }
     void set_side(Index i, Side side) { side_[i] = side; }
-    const std::vector<double>& w() const { return w_; }
+    const PathVector& w() const { return w_; }
+    double margin(Index i) const { return given_.sign[i] * set_.rows().value(i, w_); }
     double tau() const { return tau_; }
     Index events() const { return events_; }
     Index refactored() const { return refactored_; }
     double drift() const { return drift_; }
 
-    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, forces_, set_.members()}; }
+    const std::vector<Side>& sides() const { return side_; }
+    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, forces_.p.v, forces_.q.v, set_.members()}; }
 
    private:
     enum class Kind { end, look, enter, leave };
@@ -79,42 +89,42 @@ class DualPath {
         Side to;
     };
 
+    // A sum over all rows of a kernel costs as much as one event for each row.
+    Index renewal() const { return std::max(S::renewal, S::written_out ? 0 : space_.n_rows()); }
+
     static constexpr double rounding = 1e-13, noise = 5e-15;  // of a direction, of one rate
 
-    void push(Index i, Side side, double factor) { forces_.push(rows_, i, given_.sign[i], box_[i], side, factor); }
+    void push(Index i, Side side, double factor) { forces_.push(space_, i, given_.sign[i], box_[i], side, factor); }
 
     // From scratch, against the rounding of a thousand additions.
     void sum_forces() {
-        forces_.clear(rows_.n_cols);
-        for (Index i = 0; i < rows_.n_rows; ++i) push(i, side_[i], 1.0);
+        forces_.clear(space_);
+        for (Index i = 0; i < space_.n_rows() && !(i % 32 == 0 && stopped()); ++i) push(i, side_[i], 1.0);
     }
 
     // w and the members' a from the sets alone, so that nothing drifts. How far w had drifted tells the precision of the path.
     void polish() {
         forces_.at(tau_, force_);
-        drifted_.swap(w_);
-        solve(force_, given_.target, a_, w_);
-        double square = 0;
-        for (std::size_t j = 0; j < w_.size(); ++j) square += (w_[j] - drifted_[j]) * (w_[j] - drifted_[j]);
-        drift_ = std::max(drift_, std::sqrt(square));
+        if (S::written_out) std::swap(drifted_, w_);
+        else set_.combine(force_.v, a_, drifted_);
+        solve(force_.v, given_.target, a_, w_);
+        drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
     }
 
     void direction() {
         turned_ = false;
-        solve(forces_.q, nullptr, da_, dw_);
-        double square = 0, force = 0;
-        for (double x : dw_) square += x * x;
-        for (double x : forces_.q) force += x * x;
-        size_ = std::sqrt(force);
+        solve(forces_.q.v, nullptr, da_, dw_);
+        const Lengths lengths = set_.rows().lengths(forces_.q, dw_);
+        size_ = lengths.size;
         for (Index k = 0; k < set_.size(); ++k) size_ += std::fabs(da_[k]) * given_.norm[set_.members()[k]];
-        speed_ = std::sqrt(square);
+        speed_ = lengths.speed;
         if (speed_ <= rounding * size_) {
             speed_ = 0;
-            std::fill(dw_.begin(), dw_.end(), 0.0);
+            std::fill(dw_.v.begin(), dw_.v.end(), 0.0);
         }
     }
 
-    void solve(const std::vector<double>& base, const double* target, std::vector<double>& a, std::vector<double>& out) {
+    void solve(const std::vector<double>& base, const double* target, std::vector<double>& a, PathVector& out) {
         refactored_ += set_.solve(base, target, a, out);
     }
 
@@ -158,7 +168,7 @@ class DualPath {
         if (speed_ == 0) return;  // w stands still, as it does over long stretches where every row of a class is tied
         const std::vector<NearRow>& near = near_.near();
         rate_.resize(near.size());
-        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = near[k].toward * rows_.row(near[k].row).dot(dw_.data());
+        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = near[k].toward * set_.rows().value(near[k].row, dw_);
         near_.looked();
     }
 
@@ -167,7 +177,8 @@ class DualPath {
         tau_ += length;
         for (std::size_t k = 0; k < da_.size(); ++k) a_[k] += length * da_[k];
         if (speed_ == 0) return;
-        for (std::size_t j = 0; j < w_.size(); ++j) w_[j] += length * dw_[j];
+        if (S::written_out)
+            for (std::size_t j = 0; j < w_.v.size(); ++j) w_.v[j] += length * dw_.v[j];
         std::vector<NearRow>& near = near_.near();
         for (std::size_t k = 0; k < near.size(); ++k) near[k].gap -= length * rate_[k];
         near_.go(length * speed_);
@@ -213,17 +224,20 @@ class DualPath {
         blocks_.clear();
     }
 
-    const R& rows_;
+    const S& space_;
+    std::function<bool()> stop_;
     PathRows given_;
-    MarginSet<R> set_;
+    MarginSet<S> set_;
     std::vector<Side> side_;
-    NearRows<R> near_;
+    NearRows<S> near_;
     std::vector<CostBox> box_;
     std::vector<Index> blocks_;
     PathForces forces_;
-    std::vector<double> w_, a_, da_, dw_, force_, rate_, drifted_;
+    PathVector w_, dw_, force_, drifted_;
+    std::vector<double> a_, da_, rate_;
     double tau_ = 0, speed_ = 0, size_ = 0, drift_ = 0;
     bool turned_ = true;  // a row has moved since the last direction
+    bool stopped_ = false;
     Index events_ = 0, refactored_ = 0, stalled_ = 0;
 };
 

@@ -5,9 +5,10 @@
 //   poly         k(x, z) = (gamma x.z + coef0)^degree
 //   precomputed  the matrix given is the kernel matrix
 //
-// A row is n floats, as long as the data have rows, so that any solver on the same data can use it, whatever its
-// labels, costs or active rows: the cache outlives a call. The row used longest ago is dropped first. A pointer stays
-// good until two further rows were asked for.
+// plus a constant, which is an appended constant feature. A row is n numbers, as long as the data have rows, so that any
+// solver on the same data can use it, whatever its labels, costs or active rows: the cache outlives a call. Floats do for
+// a solver that stops at a tolerance; the exact path, whose kinks are decided in the last digits, takes doubles. The row used
+// longest ago is dropped first. A pointer stays good until two further rows were asked for.
 #pragma once
 
 #include <algorithm>
@@ -30,31 +31,29 @@ struct KernelSpec {
     KernelKind kind = KernelKind::rbf;
     double gamma = 1.0, coef0 = 0.0;
     int degree = 3;
+    double constant = 0.0;
 };
 
-// exp(x) for x <= 0 to about 1e-10, in operations that every vector unit has: x = n log 2 + r, a polynomial in r, and
-// n written into the exponent. Below -100 it is 0, as it is in a float.
+// exp(x) for x <= 0 in operations that every vector unit has: x = n log 2 + r, a polynomial in r, and n written into the
+// exponent. With `terms` = 8 to about 1e-10, and 0 below -100 as in a float; with 13 to the rounding of a double.
+template <int terms = 8>
 STEELYARD_INLINE double exp_of_negative(double x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
+    constexpr double least = terms > 8 ? -700.0 : -100.0;
+    constexpr double factor[14] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                                   1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
     const double shifted = x * 1.4426950408889634 + shift;
     const double n = shifted - shift;
     const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-    double p = 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
+    double p = factor[terms];
+    for (int k = terms - 1; k >= 0; --k) p = p * r + factor[k];
     std::int64_t bits, exponent;
     std::memcpy(&exponent, &shifted, sizeof exponent);
     std::memcpy(&bits, &p, sizeof bits);
     bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(exponent) << 52);
     double value;
     std::memcpy(&value, &bits, sizeof value);
-    return x < -100.0 ? 0.0 : value;
+    return x < least ? 0.0 : value;
 }
 
 // Dense data in blocks of rows, feature by feature within a block, so that one row meets a block's rows side by side.
@@ -98,22 +97,24 @@ struct KernelMap {
     KernelSpec spec;
 
     // products and squared norms to kernel values.
-    STEELYARD_CLONES void operator()(const double* products, const double* norms, double norm, Index n, float* out) const {
+    template <class T>
+    STEELYARD_CLONES void operator()(const double* products, const double* norms, double norm, Index n, T* out) const {
+        constexpr int terms = sizeof(T) > 4 ? 13 : 8;
         if (spec.kind == KernelKind::rbf) {
             for (Index k = 0; k < n; ++k) {
                 const double distance = norm + norms[k] - 2.0 * products[k];
-                out[k] = static_cast<float>(exp_of_negative(-spec.gamma * (distance > 0.0 ? distance : 0.0)));
+                out[k] = static_cast<T>(exp_of_negative<terms>(-spec.gamma * (distance > 0.0 ? distance : 0.0)) + spec.constant);
             }
         } else if (spec.kind == KernelKind::poly) {
-            for (Index k = 0; k < n; ++k) out[k] = static_cast<float>(power(spec.gamma * products[k] + spec.coef0));
+            for (Index k = 0; k < n; ++k) out[k] = static_cast<T>(power(spec.gamma * products[k] + spec.coef0) + spec.constant);
         } else {
-            for (Index k = 0; k < n; ++k) out[k] = static_cast<float>(products[k]);
+            for (Index k = 0; k < n; ++k) out[k] = static_cast<T>(products[k] + spec.constant);
         }
     }
 
     double of_itself(double norm) const {
-        if (spec.kind == KernelKind::rbf) return 1.0;
-        return spec.kind == KernelKind::poly ? power(spec.gamma * norm + spec.coef0) : norm;
+        if (spec.kind == KernelKind::rbf) return 1.0 + spec.constant;
+        return (spec.kind == KernelKind::poly ? power(spec.gamma * norm + spec.coef0) : norm) + spec.constant;
     }
 
     STEELYARD_INLINE double power(double base) const {
@@ -123,11 +124,12 @@ struct KernelMap {
     }
 };
 
-class KernelRows {
+template <class T>
+class KernelRowsOf {
 public:
-    KernelRows(const Rows& X, const KernelSpec& spec, double cache_bytes) : X_(X), map_{spec} {
+    KernelRowsOf(const Rows& X, const KernelSpec& spec, double cache_bytes) : X_(X), map_{spec} {
         visit(X, [&](const auto& x) { prepare(x); });
-        const double row_bytes = 4.0 * static_cast<double>(std::max<Index>(n_, 1));
+        const double row_bytes = static_cast<double>(sizeof(T)) * static_cast<double>(std::max<Index>(n_, 1));
         const double slots = std::min(static_cast<double>(n_), cache_bytes / row_bytes);
         slots_.resize(static_cast<std::size_t>(std::max(2.0, slots)));
         where_.assign(n_, -1);
@@ -138,7 +140,7 @@ public:
     Index n_slots() const { return static_cast<Index>(slots_.size()); }
     Index n_computed() const { return n_computed_; }
 
-    const float* row(Index i) {
+    const T* row(Index i) {
         Index slot = where_[i];
         if (slot < 0) {
             slot = used_ < n_slots() ? used_++ : oldest();
@@ -159,7 +161,7 @@ private:
     struct Slot {
         Index row = -1;
         std::uint64_t asked = 0;
-        std::vector<float> values;
+        std::vector<T> values;
     };
 
     Rows X_;
@@ -179,6 +181,7 @@ private:
             if (x.n_cols != n_) throw std::invalid_argument("a precomputed kernel matrix must be square");
             for (Index i = 0; i < n_; ++i)
                 x.row(i).each([&](Index j, double v) { diagonal_[i] = j == i ? v : diagonal_[i]; });
+            for (double& k : diagonal_) k += map_.spec.constant;
             return;
         }
         norms_.assign(n_, 0.0);
@@ -194,11 +197,11 @@ private:
         }
     }
 
-    void compute(Index i, float* out) {
+    void compute(Index i, T* out) {
         if (map_.spec.kind == KernelKind::precomputed) {
             visit(X_, [&](const auto& x) {
-                std::fill(out, out + n_, 0.0f);
-                x.row(i).each([&](Index j, double v) { out[j] = static_cast<float>(v); });
+                std::fill(out, out + n_, static_cast<T>(map_.spec.constant));
+                x.row(i).each([&](Index j, double v) { out[j] = static_cast<T>(v + map_.spec.constant); });
             });
             return;
         }
@@ -209,6 +212,7 @@ private:
             visit(X_, [&](const auto& x) { multiply_sparse(x, i); });
         }
         map_(products_.data(), norms_.data(), norms_[i], n_, out);
+        out[i] = static_cast<T>(diagonal_[i]);
     }
 
     template <class X>
@@ -225,5 +229,7 @@ private:
         return static_cast<Index>(found - slots_.begin());
     }
 };
+
+using KernelRows = KernelRowsOf<float>;
 
 }  // namespace steelyard

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rows.hpp"
+#include "margin_set.hpp"
 
 namespace steelyard {
 
@@ -29,30 +29,30 @@ struct NearRow {
     double toward, gap, norm;
 };
 
-template <class R>
+template <class S>
 class NearRows {
    public:
     // Rows that are neither below nor above by `side` are not watched.
-    NearRows(const R& rows, const PathRows& given, const std::vector<Side>& side)
-        : rows_(rows), given_(given), side_(side), margin_(static_cast<std::size_t>(rows.n_rows)), in_near_(margin_.size(), -1), in_middle_(margin_.size()) {}
+    NearRows(const typename S::Members& rows, const PathRows& given, const std::vector<Side>& side)
+        : rows_(rows), given_(given), side_(side), n_rows_(static_cast<Index>(side.size())), margin_(side.size()), in_near_(side.size(), -1), in_middle_(side.size()) {}
 
     std::vector<NearRow>& near() { return near_; }
     double left() const { return near_end_ - way_; }  // the way that may be gone before `look` is due
     void go(double length) { way_ += length; }
 
     // Every row's margin at w, and both lists made again.
-    STEELYARD_CLONES void look_at_all(const std::vector<double>& w) {
-        adapt(long_, static_cast<double>(rows_.n_rows), middle_work_);
+    STEELYARD_CLONES void look_at_all(const PathVector& w) {
+        adapt(long_, static_cast<double>(n_rows_), middle_work_);
         middle_work_ = 0;
         for (Index i : middle_) in_middle_[i] = 0;
         middle_.clear();
-        for (Index i = 0; i < rows_.n_rows; ++i) {
-            margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
+        for (Index i = 0; i < n_rows_; ++i) {
+            margin_[i] = given_.sign[i] * rows_.value(i, w);
             if (long_ < 0 && watched(i)) reach_.push_back(reach(i));
         }
         if (long_ < 0) choose();
         middle_loose_ = 0;
-        for (Index i = 0; i < rows_.n_rows; ++i)
+        for (Index i = 0; i < n_rows_; ++i)
             if (watched(i) && reach(i) <= long_) {
                 push_middle(i);
                 middle_loose_ += reach(i) > tight * long_;
@@ -63,9 +63,9 @@ class NearRows {
     }
 
     // Makes what is due again.
-    STEELYARD_CLONES void look(const std::vector<double>& w) {
+    STEELYARD_CLONES void look(const PathVector& w) {
         if (way_ >= middle_end_ * (1 - 1e-9)) return look_at_all(w);
-        for (Index i : middle_) margin_[i] = given_.sign[i] * rows_.row(i).dot(w.data());
+        for (Index i : middle_) margin_[i] = given_.sign[i] * rows_.value(i, w);
         middle_work_ += middle_loose_;
         adapt(short_, static_cast<double>(middle_.size()), near_work_);
         near_work_ = 0;
@@ -149,9 +149,10 @@ class NearRows {
         std::vector<double>().swap(reach_);
     }
 
-    const R& rows_;
+    const typename S::Members& rows_;
     PathRows given_;
     const std::vector<Side>& side_;
+    Index n_rows_;
     std::vector<double> margin_, reach_;
     std::vector<Index> in_near_;  // the position there, or -1
     std::vector<char> in_middle_;

@@ -104,7 +104,7 @@ class Newton {
             const double rounding = certify(risk, best);
             best.rounding = loss_.mu;
             best.converged = best.gap() <= stopping.tol;
-            if (best.converged || best.passes >= stopping.max_passes) break;
+            if (best.converged || best.passes >= stopping.max_passes || stopping.is_asked_for()) break;
             if (adjust(rounding, 0.5 * stopping.tol * best.primal, fresh)) continue;
             if (!direction(risk)) break;
             const double t = search(risk);

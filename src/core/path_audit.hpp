@@ -20,20 +20,20 @@ struct AuditProblem {
     double unit;             // the size of a target
 };
 
-template <class R>
+template <class S>
 class PathAudit {
    public:
-    PathAudit(const R& rows, const AuditProblem& problem, const PathLog& log)
-        : rows_(rows), problem_(problem), given_(problem.given), log_(log), replay_(rows, given_, log), set_(rows, given_.sign) {
-        for (Index i = 0; i < rows.n_rows; ++i) longest_ = std::max(longest_, std::sqrt(set_.square(i)));
+    PathAudit(const S& space, const AuditProblem& problem, const PathLog& log)
+        : space_(space), problem_(problem), given_(problem.given), log_(log), replay_(space, given_, log), set_(space, given_.sign) {
+        for (Index i = 0; i < space.n_rows(); ++i) longest_ = std::max(longest_, std::sqrt(space.square(i)));
+        for (std::int8_t side : log.side) side_.push_back(static_cast<Side>(side));
     }
 
     // The largest residual of every `every`-th knot.
     double worst(Index every) {
         double worst = 0;
         replay_.visit(0, log_.size() + 2, [&](Index knot, const PathPoint& at) {
-            if (knot == 0) start(at);
-            else if (knot <= log_.size()) side_[log_.row[knot - 1]] = static_cast<Side>(log_.to[knot - 1]);
+            if (knot > 0 && knot <= log_.size()) side_[log_.row[knot - 1]] = static_cast<Side>(log_.to[knot - 1]);
             if (knot % every == 0) worst = std::max(worst, residual(at));
         });
         return worst;
@@ -43,21 +43,12 @@ class PathAudit {
     static constexpr int rounds = 8;
     static constexpr double good = 1e-10;
 
-    // On which side every row is at the start: as its first event says, else as its margin says there.
-    void start(const PathPoint& at) {
-        side_.resize(static_cast<std::size_t>(rows_.n_rows));
-        for (Index i = 0; i < rows_.n_rows; ++i)
-            side_[i] = given_.sign[i] * rows_.row(i).dot(at.w.data()) < given_.target[i] ? Side::below : Side::above;
-        for (Index i : at.members) side_[i] = Side::member;
-        for (Index k = log_.size() - 1; k >= 0; --k) side_[log_.row[k]] = static_cast<Side>(log_.from[k]);
-    }
-
     double residual(const PathPoint& at) { return std::max(margins_off(at.w), force_off(at)) / problem_.unit; }
 
-    STEELYARD_CLONES double margins_off(const std::vector<double>& w) const {
+    STEELYARD_CLONES double margins_off(const PathVector& w) const {
         double worst = 0;
-        for (Index i = 0; i < rows_.n_rows; ++i) {
-            const double over = given_.sign[i] * rows_.row(i).dot(w.data()) - problem_.original[i];
+        for (Index i = 0; i < space_.n_rows(); ++i) {
+            const double over = given_.sign[i] * replay_.rows().value(i, w) - problem_.original[i];
             const double off = side_[i] == Side::below ? over : side_[i] == Side::above ? -over : std::fabs(over);
             worst = std::max(worst, off);
         }
@@ -67,17 +58,18 @@ class PathAudit {
     // |w - sum a z| max |z| for the best a found.
     double force_off(const PathPoint& at) {
         PathForces forces;
-        forces.clear(rows_.n_cols);
-        for (Index i = 0; i < rows_.n_rows; ++i) forces.push(rows_, i, given_.sign[i], given_.box[i], side_[i], 1.0);
+        forces.clear(space_);
+        for (Index i = 0; i < space_.n_rows(); ++i) forces.push(space_, i, given_.sign[i], given_.box[i], side_[i], 1.0);
         forces.at(at.tau, base_);
         std::vector<Index> members = at.members;
-        std::vector<double> a = at.a, out;
+        std::vector<double> a = at.a;
+        PathVector out;
         double best = HUGE_VAL;
         for (int round = 0; round < rounds; ++round) {
             best = std::min(best, distance(at, members, a));
             if (best <= good * problem_.unit || !fix(at.tau, members, a)) break;
             set_.assign(members);
-            set_.solve(base_, given_.target, a, out);
+            set_.solve(base_.v, given_.target, a, out);
         }
         return best;
     }
@@ -85,12 +77,9 @@ class PathAudit {
     double clipped(Index i, double a, double tau) const { return std::min(std::max(a, given_.box[i].low_at(tau)), given_.box[i].high_at(tau)); }
 
     double distance(const PathPoint& at, const std::vector<Index>& members, const std::vector<double>& a) const {
-        std::vector<double> sum = base_;
-        for (std::size_t k = 0; k < members.size(); ++k)
-            rows_.row(members[k]).add_to(sum.data(), given_.sign[members[k]] * clipped(members[k], a[k], at.tau));
-        double square = 0;
-        for (std::size_t j = 0; j < sum.size(); ++j) square += (at.w[j] - sum[j]) * (at.w[j] - sum[j]);
-        return std::sqrt(square) * longest_;
+        PathVector sum = base_;
+        for (std::size_t k = 0; k < members.size(); ++k) space_.add(sum, members[k], given_.sign[members[k]] * clipped(members[k], a[k], at.tau));
+        return replay_.rows().margins_apart(at.w, sum, longest_);
     }
 
     // Members outside their box pull from its bound from now on. False if there were none.
@@ -100,21 +89,21 @@ class PathAudit {
             const Index i = members[k];
             const double inside = clipped(i, a[k], tau);
             if (inside == a[k]) rest.push_back(i);
-            else rows_.row(i).add_to(base_.data(), given_.sign[i] * inside);
+            else space_.add(base_, i, given_.sign[i] * inside);
         }
         const bool some = rest.size() < members.size();
         members.swap(rest);
         return some;
     }
 
-    const R& rows_;
+    const S& space_;
     AuditProblem problem_;
     PathData given_;
     const PathLog& log_;
-    PathReplay<R> replay_;
-    MarginSet<R> set_;
+    PathReplay<S> replay_;
+    MarginSet<S> set_;
     std::vector<Side> side_;
-    std::vector<double> base_;
+    PathVector base_;
     double longest_ = 0;  // max |z|
 };
 

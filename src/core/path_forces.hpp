@@ -23,26 +23,33 @@ struct PathData {
 };
 
 struct PathForces {
-    std::vector<double> p, q;
+    PathVector p, q;
 
-    void clear(Index n_cols) {
-        p.assign(static_cast<std::size_t>(n_cols), 0.0);
-        q.assign(static_cast<std::size_t>(n_cols), 0.0);
+    template <class S>
+    void clear(const S& space) {
+        space.clear(p);
+        space.clear(q);
     }
 
     // Adds `factor` times what row i pulls on that side.
-    template <class R>
-    void push(const R& rows, Index i, double sign, const CostBox& box, Side side, double factor) {
+    template <class S>
+    void push(const S& space, Index i, double sign, const CostBox& box, Side side, double factor) {
         if (side != Side::below && side != Side::above) return;
         const bool high = side == Side::below;
         const double force = high ? box.high : box.low, rate = high ? box.high_rate : box.low_rate;
-        if (force != 0) rows.row(i).add_to(p.data(), factor * sign * force);
-        if (rate != 0) rows.row(i).add_to(q.data(), factor * sign * rate);
+        if (force != 0) space.add(p, i, factor * sign * force);
+        if (rate != 0) space.add(q, i, factor * sign * rate);
     }
 
-    void at(double tau, std::vector<double>& v) const {
-        v = p;
-        for (std::size_t j = 0; j < v.size(); ++j) v[j] += tau * q[j];
+    void at(double tau, PathVector& force) const {
+        force = p;
+        add(q.v, tau, force.v);
+        add(q.c, tau, force.c);
+    }
+
+   private:
+    static void add(const std::vector<double>& from, double scale, std::vector<double>& to) {
+        for (std::size_t j = 0; j < to.size(); ++j) to[j] += scale * from[j];
     }
 };
 

@@ -18,7 +18,7 @@ struct Checkpoint {
     Index event;  // the number of events before it
     double tau;
     bool forced;  // what came before does not lead here by single events
-    PathForces forces;
+    std::vector<double> p, q;
     std::vector<Index> members;
 };
 
@@ -26,6 +26,7 @@ struct PathLog {
     std::vector<double> tau;
     std::vector<std::int32_t> row;
     std::vector<std::int8_t> from, to;
+    std::vector<std::int8_t> side;  // of every row at the start
     std::vector<Checkpoint> checkpoints;
     Index stride = 32;
     double start = 0, end = 1;  // the range that was reached

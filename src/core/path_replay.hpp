@@ -12,23 +12,44 @@ namespace steelyard {
 struct PathPoint {
     double tau;
     const std::vector<Index>& members;
-    const std::vector<double>&a, &w;  // the members' a
+    const std::vector<double>& a;  // the members'
+    const PathVector& w;
 };
 
-template <class R>
+template <class S>
 class PathReplay {
    public:
-    PathReplay(const R& rows, const PathData& given, const PathLog& log) : rows_(rows), given_(given), log_(log), set_(rows, given.sign) {}
+    PathReplay(const S& space, const PathData& given, const PathLog& log) : space_(space), given_(given), log_(log), set_(space, given.sign) {}
 
-    // w at tau, with tau in the range of the log.
+    Index model_size() const { return space_.size(); }
+
+    // The model at tau, with tau in the range of the log: w, or the coefficients of all rows.
     void recover(double tau, double* out) {
         const auto events = static_cast<Index>(std::upper_bound(log_.tau.begin(), log_.tau.end(), tau) - log_.tau.begin());
         load(events);
         while (event_ < events) apply(event_++, false);
         set_.assign(members_);
         solve(tau);
-        std::copy(w_.begin(), w_.end(), out);
+        write(out);
     }
+
+    // The model of the last point.
+    void write(double* out) const {
+        if (S::written_out) {
+            std::copy(w_.v.begin(), w_.v.end(), out);
+            return;
+        }
+        std::copy(force_.c.begin(), force_.c.end(), out);
+        for (std::size_t k = 0; k < a_.size(); ++k) out[set_.members()[k]] = given_.sign[set_.members()[k]] * a_[k];
+    }
+
+    // How fast the model moves from the last point on, per unit of tau.
+    double speed() {
+        set_.solve(forces_.q.v, nullptr, da_, dw_);
+        return set_.rows().lengths(forces_.q, dw_).speed;
+    }
+
+    const typename S::Members& rows() const { return set_.rows(); }
 
     // f(knot, point) for the knots first .. last - 1.
     template <class F>
@@ -50,9 +71,26 @@ class PathReplay {
         std::size_t c = log_.checkpoints.size() - 1;
         while (c > 0 && log_.checkpoints[c].event > events) --c;
         const Checkpoint& at = log_.checkpoints[c];
-        forces_ = at.forces;
+        forces_.p.v = at.p;
+        forces_.q.v = at.q;
+        if (!S::written_out) count(at.event);
         members_ = at.members;
         event_ = at.event;
+    }
+
+    // The coefficients behind p and q, from the sides of all rows after so many events.
+    void count(Index events) {
+        std::vector<std::int8_t> side = log_.side;
+        for (Index k = 0; k < events; ++k) side[log_.row[k]] = log_.to[k];
+        forces_.p.c.assign(side.size(), 0.0);
+        forces_.q.c.assign(side.size(), 0.0);
+        for (std::size_t i = 0; i < side.size(); ++i) {
+            const auto at = static_cast<Side>(side[i]);
+            if (at != Side::below && at != Side::above) continue;
+            const double start = given_.box[i].at(at, 0);
+            forces_.p.c[i] = given_.sign[i] * start;
+            forces_.q.c[i] = given_.sign[i] * (given_.box[i].at(at, 1) - start);
+        }
     }
 
     void rewind(Index events) {
@@ -62,7 +100,7 @@ class PathReplay {
     }
 
     void push(Index i, std::int8_t side, double factor) {
-        forces_.push(rows_, i, given_.sign[i], given_.box[i], static_cast<Side>(side), factor);
+        forces_.push(space_, i, given_.sign[i], given_.box[i], static_cast<Side>(side), factor);
     }
 
     void apply(Index k, bool factored) {
@@ -87,16 +125,17 @@ class PathReplay {
 
     void solve(double tau) {
         forces_.at(tau, force_);
-        set_.solve(force_, given_.target, a_, w_);
+        set_.solve(force_.v, given_.target, a_, w_);
     }
 
-    const R& rows_;
+    const S& space_;
     PathData given_;
     const PathLog& log_;
-    MarginSet<R> set_;
+    MarginSet<S> set_;
     std::vector<Index> members_;
     PathForces forces_;
-    std::vector<double> w_, a_, force_;
+    PathVector w_, dw_, force_;
+    std::vector<double> a_, da_;
     Index event_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <functional>
 #include <vector>
 
 #include "losses.hpp"
@@ -25,6 +26,9 @@ struct Stopping {
     double tol = 1e-3;  // on the relative gap
     double max_passes = 1e4;
     std::uint64_t seed = 0;
+    std::function<bool()> stop = {};  // asked after every pass or so; what was found so far is then given back
+
+    bool is_asked_for() const { return stop && stop(); }
 };
 
 // A solution, and all that a neighbour on the grid needs to start from it.

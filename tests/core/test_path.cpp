@@ -1,6 +1,8 @@
 // The cost path and its parts, built plain and under the sanitizers.
 
+#include "approximate_path.hpp"
 #include "equal_rows.hpp"
+#include "kernel_space.hpp"
 #include "path_audit.hpp"
 #include "path_trace.hpp"
 
@@ -8,11 +10,14 @@
 
 using namespace steelyard;
 
+using Linear = LinearSpace<DenseRows<double>>;
+
 struct Data {
     std::vector<double> X, sign, target, original;
     std::vector<CostBox> box;
     Index n, d;
     DenseRows<double> rows() const { return {X.data(), n, d}; }
+    Linear space() const { return Linear(rows()); }
     PathData given() const { return {sign.data(), target.data(), box.data()}; }
 };
 
@@ -37,8 +42,8 @@ static Data make(Index n, Index d, Ties ties, std::uint64_t seed) {
 }
 
 static PathLog trace(const Data& data, double start = 0, double end = 1) {
-    const auto rows = data.rows();
-    return PathTrace<DenseRows<double>>(rows, {data.given(), start, end}).trace({});
+    const auto space = data.space();
+    return PathTrace<Linear>(space, {data.given(), start, end}).trace();
 }
 
 static double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -50,10 +55,11 @@ static double largest_difference(const std::vector<double>& a, const std::vector
 // The same a and w from a factor that was updated and downdated many times as from one made at once.
 static void test_margin_set() {
     const Data data = make(60, 12, Ties::none, 1);
-    const auto rows = data.rows();
-    MarginSet<DenseRows<double>> set(rows, data.sign.data()), fresh(rows, data.sign.data());
+    const auto space = data.space();
+    MarginSet<Linear> set(space, data.sign.data()), fresh(space, data.sign.data());
     Shuffler random{2};
-    std::vector<double> base(12, 0.5), a, w, a_fresh, w_fresh;
+    std::vector<double> base(12, 0.5), a, a_fresh;
+    PathVector w, w_fresh;
     std::vector<char> in(60, 0);
     double worst = 0;
     for (int step = 0; step < 2000; ++step) {
@@ -69,19 +75,19 @@ static void test_margin_set() {
         expect(!refactored, "the factor does not degrade on random rows");
         fresh.assign(set.members());
         fresh.solve(base, data.target.data(), a_fresh, w_fresh);
-        worst = std::max(worst, std::max(largest_difference(a, a_fresh), largest_difference(w, w_fresh)));
+        worst = std::max(worst, std::max(largest_difference(a, a_fresh), largest_difference(w.v, w_fresh.v)));
     }
     expect(worst < 1e-8, "updates and downdates equal a fresh factor");
     for (Index k = 0; k < set.size(); ++k)
-        expect(std::fabs(data.sign[set.members()[k]] * rows.row(set.members()[k]).dot(w.data()) - data.target[set.members()[k]]) < 1e-12,
+        expect(std::fabs(data.sign[set.members()[k]] * space.value(set.members()[k], w) - data.target[set.members()[k]]) < 1e-12,
                "members are on their target");
 }
 
 static void test_dependent_rows_are_refused() {
     const double X[] = {1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1e-6, 2, 2, 1e-9};
     const double sign[] = {1, 1, -1, 1, 1};
-    const DenseRows<double> rows{X, 5, 3};
-    MarginSet<DenseRows<double>> set(rows, sign);
+    const Linear space(DenseRows<double>{X, 5, 3});
+    MarginSet<Linear> set(space, sign);
     expect(set.add(0) && set.add(1), "two independent rows");
     expect(!set.add(2), "their sum, with the other sign, is in the span");
     expect(!set.add(4), "so is what leaves it by 1e-9 only");
@@ -103,9 +109,9 @@ static void test_equal_rows() {
 static void test_optimal_at_every_kink(Ties ties, const char* what) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Data data = make(80, 4, ties, seed);
-        const auto rows = data.rows();
+        const auto space = data.space();
         const PathLog log = trace(data);
-        PathAudit<DenseRows<double>> audit(rows, {data.given(), data.original.data(), 1.0}, log);
+        PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, log);
         expect(log.size() > 20 && !log.interrupted, what);
         expect(std::is_sorted(log.tau.begin(), log.tau.end()), "kinks are sorted");
         expect(audit.worst(1) < 1e-8, what);
@@ -115,35 +121,35 @@ static void test_optimal_at_every_kink(Ties ties, const char* what) {
 // The audit is not blind: a log with one event at an earlier tau is found out.
 static void test_audit_finds_a_wrong_path() {
     const Data data = make(80, 4, Ties::none, 7);
-    const auto rows = data.rows();
+    const auto space = data.space();
     PathLog log = trace(data);
     Index widest = 0;
     for (Index k = 0; k + 1 < log.size(); ++k)
         if (log.tau[k + 1] - log.tau[k] > log.tau[widest + 1] - log.tau[widest]) widest = k;
     log.tau[widest + 1] = (log.tau[widest] + log.tau[widest + 1]) / 2;
-    expect(PathAudit<DenseRows<double>>(rows, {data.given(), data.original.data(), 1.0}, log).worst(1) > 1e-8, "a wrong kink is seen");
+    expect(PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) > 1e-8, "a wrong kink is seen");
 }
 
 // Every knot from the nearest checkpoint equals the knot of the walk; between knots the path is linear.
 static void test_replay_equals_trace() {
     const Data data = make(400, 5, Ties::copies, 3);
-    const auto rows = data.rows();
+    const auto space = data.space();
     const PathLog log = trace(data);
     expect(log.checkpoints.size() > 4, "several checkpoints");
     expect(static_cast<Index>(log.checkpoints.size()) <= 2 * log.stride + 1, "and not too many");
-    PathReplay<DenseRows<double>> one(rows, data.given(), log), all(rows, data.given(), log);
+    PathReplay<Linear> one(space, data.given(), log), all(space, data.given(), log);
     std::vector<double> single(5), before;
     double worst = 0, tau_before = 0, bend = 0;
     all.visit(0, log.size() + 2, [&](Index, const PathPoint& at) {
         one.recover(at.tau, single.data());
-        worst = std::max(worst, largest_difference(single, at.w));
+        worst = std::max(worst, largest_difference(single, at.w.v));
         if (!before.empty() && at.tau > tau_before) {
             std::vector<double> half(5), middle(5);
-            for (std::size_t j = 0; j < 5; ++j) half[j] = (before[j] + at.w[j]) / 2;
+            for (std::size_t j = 0; j < 5; ++j) half[j] = (before[j] + at.w.v[j]) / 2;
             one.recover((tau_before + at.tau) / 2, middle.data());
             bend = std::max(bend, largest_difference(half, middle));
         }
-        before = at.w;
+        before = at.w.v;
         tau_before = at.tau;
     });
     expect(worst < 1e-8, "recover equals the walk at every knot");
@@ -154,19 +160,120 @@ static void test_replay_equals_trace() {
 static void test_ties_at_the_start() {
     Data data = make(300, 3, Ties::integers, 4);
     for (CostBox& b : data.box) b.high *= 100, b.high_rate *= 100;
-    const auto rows = data.rows();
+    const auto space = data.space();
     const PathLog log = trace(data);
-    expect(log.end == 1 && PathAudit<DenseRows<double>>(rows, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8, "ties at the start");
+    expect(log.end == 1 && PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8, "ties at the start");
 }
 
 static void test_stopping_keeps_what_was_traced() {
     const Data data = make(600, 6, Ties::none, 5);
-    const auto rows = data.rows();
+    const auto space = data.space();
     int asked = 0;
-    const PathLog log = PathTrace<DenseRows<double>>(rows, {data.given(), 0, 1}).trace([&] { return ++asked > 3; });
+    const PathLog log = PathTrace<Linear>(space, {data.given(), 0, 1}, [&] { return ++asked > 95; }).trace();
     expect(log.interrupted && log.end > 0 && log.end < 1 && log.size() > 0, "interrupted on the way");
-    PathAudit<DenseRows<double>> audit(rows, {data.given(), data.original.data(), 1.0}, log);
+    PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, log);
     expect(audit.worst(1) < 1e-8, "what was traced is optimal");
+}
+
+// The kernel x.z + 1 on the columns without the constant one: the dual form must find the path of the features, kink by kink, and
+// models that score every row alike, whether the cache holds the matrix or two rows of it.
+static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
+    const Data data = make(70, 5, ties, 11);
+    std::vector<double> plain;
+    for (Index i = 0; i < data.n; ++i) plain.insert(plain.end(), data.X.begin() + i * 5, data.X.begin() + i * 5 + 4);
+    KernelRowsOf<double> kernel(DenseRows<double>{plain.data(), data.n, 4}, {KernelKind::linear, 1, 0, 1, 1.0}, cache_bytes);
+    const auto features = data.space();
+    const KernelSpace space(kernel);
+    const PathLog log = trace(data), dual = PathTrace<KernelSpace>(space, {data.given(), 0, 1}).trace();
+    expect(!dual.interrupted && dual.size() > 20 && dual.size() == log.size(), "as many kinks");
+    double apart = 0;
+    for (Index k = 0; k < std::min(log.size(), dual.size()); ++k) apart = std::max(apart, std::fabs(log.tau[k] - dual.tau[k]));
+    expect(apart < 1e-8, "at the same tau");
+    PathReplay<Linear> primal(features, data.given(), log);
+    PathReplay<KernelSpace> replay(space, data.given(), dual);
+    std::vector<double> w(5), c(70);
+    double scores = 0, walked = 0;
+    for (double tau = 0.003; tau < 1; tau += 0.07) {
+        primal.recover(tau, w.data());
+        replay.recover(tau, c.data());
+        PathVector force;
+        space.clear(force);
+        for (Index i = 0; i < 70; ++i) space.add(force, i, c[i]);
+        for (Index i = 0; i < 70; ++i) scores = std::max(scores, std::fabs(force.v[i] - data.rows().row(i).dot(w.data())));
+    }
+    expect(scores < 1e-7, "the same scores");
+    std::vector<double> single(70);
+    PathReplay<KernelSpace> one(space, data.given(), dual);
+    replay.visit(0, dual.size() + 2, [&](Index, const PathPoint& at) {
+        replay.write(c.data());
+        one.recover(at.tau, single.data());
+        PathVector force;
+        space.clear(force);
+        for (Index i = 0; i < 70; ++i) space.add(force, i, c[i] - single[i]);
+        for (double v : force.v) walked = std::max(walked, std::fabs(v));
+    });
+    expect(walked < 1e-7, "recover equals the walk at every knot");
+    PathAudit<KernelSpace> audit(space, {data.given(), data.original.data(), 1.0}, dual);
+    expect(audit.worst(1) < 1e-8, "optimal at every kink");
+}
+
+// RBF functions of distinct rows are independent, those of equal rows are not; more members than columns.
+static void test_kernel_path_is_optimal(Ties ties) {
+    const Data data = make(90, 4, ties, 12);
+    KernelRowsOf<double> kernel(data.rows(), {KernelKind::rbf, 0.7, 0, 1, 1.0}, 1e6);
+    const KernelSpace space(kernel);
+    const PathLog log = PathTrace<KernelSpace>(space, {data.given(), 0, 1}).trace();
+    std::size_t most = 0;
+    for (const Checkpoint& c : log.checkpoints) most = std::max(most, c.members.size());
+    expect(most > 4, "more members than columns");
+    PathAudit<KernelSpace> audit(space, {data.given(), data.original.data(), 1.0}, log);
+    expect(audit.worst(1) < 1e-8, "a kernel path is optimal at every kink");
+}
+
+// Members in a kernel's block change places when one leaves and the factor is made anew in place: values must not.
+static void test_members_of_a_kernel() {
+    const Data data = make(60, 4, Ties::none, 13);
+    KernelRowsOf<double> kernel(data.rows(), {KernelKind::rbf, 0.5, 0, 1, 0.0}, 1e6);
+    const KernelSpace space(kernel);
+    MarginSet<KernelSpace> set(space, data.sign.data());
+    Shuffler random{3};
+    std::vector<double> base(60, 0.25), a;
+    PathVector w;
+    double worst = 0;
+    for (int step = 0; step < 600; ++step) {
+        const Index i = random.below(60);
+        if (set.size() == 40 || (set.size() > 0 && random.below(3) == 0)) set.remove(random.below(set.size()));
+        else if (std::find(set.members().begin(), set.members().end(), i) == set.members().end()) set.add(i);
+        set.solve(base, data.target.data(), a, w);
+        for (Index j : {Index{0}, Index{17}, i}) {
+            double value = base[j];
+            for (Index k = 0; k < set.size(); ++k) value += data.sign[set.members()[k]] * a[k] * kernel.row(set.members()[k])[j];
+            worst = std::max(worst, std::fabs(value - set.rows().value(j, w)) / (1 + std::fabs(value)));
+        }
+    }
+    expect(worst < 1e-8, "a value is the force's and the members'");
+}
+
+// Stopped while a knot is being solved, the approximate path keeps the knots it had, and they are those of the whole path.
+static void test_stopping_inside_a_knot() {
+    const Data data = make(400, 6, Ties::none, 6);
+    const std::vector<double> weight(400, 1.0);
+    const ApproximateProblem problem{data.sign.data(), weight.data(), 1.0, 0, 1, 1e-4};
+    const auto rows = data.rows();
+    using Trace = ApproximateTrace<DenseRows<double>>;
+    int asked = 0;
+    const ApproximatePath whole = Trace(rows, problem, [&] { return ++asked < 0; }).trace();
+    expect(!whole.interrupted && asked > 4 * static_cast<int>(whole.tau.size()), "asked many times a knot");
+    for (const int share : {2, 3, 5}) {
+        int left = asked / share;
+        const ApproximatePath part = Trace(rows, problem, [&] { return --left < 0; }).trace();
+        expect(part.interrupted && part.tau.size() > 1 && part.tau.size() < whole.tau.size(), "a part was kept");
+        expect(left >= -2, "and it stopped at once");
+        for (std::size_t k = 0; k < part.tau.size(); ++k) expect(part.tau[k] == whole.tau[k], "the same knots");
+        for (std::size_t k = 0; k < part.w.size(); ++k) expect(part.w[k] == whole.w[k], "the same models");
+    }
+    int none = 2;
+    expect(Trace(rows, problem, [&] { return --none < 0; }).trace().tau.empty(), "nothing certified, nothing kept");
 }
 
 int main() {
@@ -180,5 +287,12 @@ int main() {
     test_replay_equals_trace();
     test_ties_at_the_start();
     test_stopping_keeps_what_was_traced();
+    test_stopping_inside_a_knot();
+    for (Ties ties : {Ties::none, Ties::integers, Ties::copies}) {
+        test_dual_form_equals_primal_form(ties, 1e6);
+        test_dual_form_equals_primal_form(ties, 0);
+        test_kernel_path_is_optimal(ties);
+    }
+    test_members_of_a_kernel();
     return verdict();
 }

@@ -58,6 +58,9 @@ static void test_exponential() {
     double worst = 0;
     for (double x = 0; x > -99; x -= 0.0137) worst = std::max(worst, std::fabs(exp_of_negative(x) / std::exp(x) - 1));
     expect(worst < 1e-9, "exp over its range");
+    worst = 0;
+    for (double x = 0; x > -699; x -= 0.0137) worst = std::max(worst, std::fabs(exp_of_negative<13>(x) / std::exp(x) - 1));
+    expect(worst < 1e-15, "exp to the rounding of a double");
     expect(exp_of_negative(-1e6) == 0.0 && exp_of_negative(-0.0) == 1.0, "exp at its ends");
 }
 

@@ -51,8 +51,12 @@ def kkt_residual(X, y, w, tau, C, tie=2e-9):
     return np.linalg.norm(left) * np.linalg.norm(Z, axis=1).max()
 
 
-def algorithm_1(X, y, lam, tol=1e-9):
-    """Kinks and the models there, for ``lam/2 |w|^2 + sum c_i hinge_i``, c = 2 (1 - tau) / n or 2 tau / n."""
+def algorithm_1(X, y, lam, tol=1e-9, exact_start=False):
+    """Kinks and the models there, for ``lam/2 |w|^2 + sum c_i hinge_i``, c = 2 (1 - tau) / n or 2 tau / n.
+
+    L-BFGS-B leaves a projected gradient of some 1e-6, which the algorithm carries along: with `exact_start` the rows
+    on the margin are solved for once more, given which they are.
+    """
     n = len(y)
     YX = y[:, None] * X
     Q = lambda v: YX @ (YX.T @ v)
@@ -64,6 +68,10 @@ def algorithm_1(X, y, lam, tol=1e-9):
     gradient = Q(alpha) / lam - 1
     inside = (alpha > tol / n) & (alpha < cost(0.0) - tol / n)
     L, M = ~inside & (gradient < 0), inside
+    if exact_start:
+        alpha = np.where(L, cost(0.0), 0.0)
+        alpha[M] = np.linalg.lstsq(YX[M] @ YX[M].T, lam - Q(alpha)[M], rcond=None)[0]
+        gradient = Q(alpha) / lam - 1
     gradient[M] = 0.0
     tau, kinks = 0.0, [(0.0, YX.T @ alpha / lam)]
     just_left = -1

@@ -89,10 +89,10 @@ def test_equals_algorithm_1_of_the_paper():
         X, y = sample("normal", rng, 25)
         X = X[:, :3]
         lam = 10.0 ** rng.uniform(-1.5, 0)
-        tau, w = algorithm_1(X, y, lam)
+        tau, w = algorithm_1(X, y, lam, exact_start=True)
         path = trace(X, y, 1 / (lam * len(y)))
         assert len(tau) > 3
-        np.testing.assert_allclose(path.models(np.minimum(tau, 1.0)), w, atol=1e-6)
+        np.testing.assert_allclose(path.models(np.minimum(tau, 1.0)), w, atol=3e-8)
         inner = tau[(tau > 1e-6) & (tau < 1 - 1e-6)]
         np.testing.assert_allclose(inner, path.kinks[(path.kinks > 1e-6) & (path.kinks < 1 - 1e-6)], atol=1e-6)
 
@@ -119,7 +119,7 @@ def test_knots_and_single_models_agree():
     rng = np.random.default_rng(4)
     X, y = sample("integers", rng, 400)
     path = trace(X, y, 0.1)
-    tau, w = map(np.concatenate, zip(*path.stretches(), strict=True))
+    tau, w = map(np.concatenate, list(zip(*path.stretches(), strict=True))[:2])
     assert len(tau) == len(path.kinks) + 2
     np.testing.assert_allclose(path.models(tau), w, atol=1e-9)
     between = (tau[1:] + tau[:-1]) / 2
@@ -175,10 +175,10 @@ def test_equal_rows_are_merged():
     once = trace(X, y, 0.5, sample_weight=np.bincount(copies, weight))
     for rows in (X[copies], csr_matrix(X[copies])):
         many = trace(rows, y[copies], 0.5, sample_weight=weight)
-        assert many.rows.n_rows == 20
+        assert many.problem.rows.n_rows == 20
         assert len(many.kinks) == len(once.kinks)
         np.testing.assert_allclose(many.models(np.linspace(0, 1, 9)), once.models(np.linspace(0, 1, 9)), atol=1e-9)
-    assert trace(np.r_[X, X], np.r_[y, -y], 0.5).rows.n_rows == 40
+    assert trace(np.r_[X, X], np.r_[y, -y], 0.5).problem.rows.n_rows == 40
 
 
 def test_paths_pickle():

@@ -1,7 +1,8 @@
-"""The columns a path is traced on: the features themselves, or a kernel's, with or without a constant column.
+"""What the models of a path are multiplied with: the features, a kernel's rows, or features made of a kernel.
 
-A kernel matrix has the pivoted Cholesky factorisation K = F F' with as many columns as its numerical rank. The rows of
-F are features whose inner products are the kernel, so the path of the kernel machine is the linear path on them. For a
+The exact path of a kernel is in the dual form (`solvers.cost_path`): a model is its coefficients on the training rows,
+and a new row is ``k(x, .)`` there. Solvers that know features only take the factor of the kernel matrix. It has the pivoted Cholesky factorisation K = F F' with as many columns as its numerical rank. The rows of
+F are features whose inner products are the kernel, so the kernel machine is the linear one on them. For a
 new row, ``f(x) = T^-1 k(x, pivots)`` with T the factor of the pivots' own kernel matrix.
 """
 
@@ -31,6 +32,42 @@ class LinearFeatures:
     def __call__(self, X: Any) -> Any:
         return with_constant(X) if self.constant else X
 
+    def norms(self, X: Any, rows: Any) -> np.ndarray:
+        """The length of each row."""
+        return lengths(rows)
+
+    def for_model(self, w: np.ndarray) -> tuple[LinearFeatures, np.ndarray]:
+        """What one model needs of this, and the model."""
+        return self, w
+
+
+class KernelColumns:
+    """``k(x, .)`` on rows Z, plus a constant; for a precomputed kernel Z are the columns that belong to the rows."""
+
+    def __init__(self, Z: Any, kernel: str, params: dict[str, Any], constant: float) -> None:
+        self.Z = Z
+        self.kernel = kernel
+        self.params = params
+        self.constant = constant
+
+    def __call__(self, X: Any) -> np.ndarray:
+        if self.kernel == "precomputed":
+            return _dense(X[:, self.Z]) + self.constant
+        return np.asarray(pairwise_kernels(X, self.Z, metric=self.kernel, **self.params)) + self.constant
+
+    def norms(self, X: Any, rows: Any) -> np.ndarray:
+        """``k(x, x) ** 0.5``; that of a precomputed kernel is not known."""
+        if self.kernel == "precomputed":
+            return np.full(X.shape[0], np.inf)
+        if self.kernel == "rbf":
+            return np.full(X.shape[0], (1.0 + self.constant) ** 0.5)
+        powers = (self.params["gamma"] * lengths(X) ** 2 + self.params["coef0"]) ** self.params["degree"]
+        return np.asarray(np.sqrt(powers + self.constant))
+
+    def for_model(self, w: np.ndarray) -> tuple[KernelColumns, np.ndarray]:
+        support = np.flatnonzero(w)
+        return KernelColumns(self.Z[support], self.kernel, self.params, self.constant), w[support]
+
 
 class KernelFeatures:
     """The pivoted Cholesky factor of a kernel matrix, extended to new rows."""
@@ -58,6 +95,12 @@ class KernelFeatures:
         features = solve_triangular(self.triangle_, cross.T, lower=True).T
         return with_constant(features) if self.constant else features
 
+    def norms(self, X: Any, rows: Any) -> np.ndarray:
+        return lengths(rows)
+
+    def for_model(self, w: np.ndarray) -> tuple[KernelFeatures, np.ndarray]:
+        return self, w
+
     def _kernel(self, A: Any, B: Any) -> np.ndarray:
         return np.asarray(pairwise_kernels(A, B, metric=self.kernel, **self.params))
 
@@ -73,6 +116,11 @@ def _pivoted_cholesky(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     factor = np.zeros((len(K), rank))
     factor[order] = np.tril(triangle[:, :rank])
     return factor, order[:rank]
+
+
+def lengths(X: Any) -> np.ndarray:
+    square = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.asarray(np.sqrt(square), dtype=np.float64)
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -68,11 +68,12 @@ class CostPath(BinaryMixin, PathEstimator):
     C : float, default=1.0
         Weight of the losses against ``|w|^2 / 2``; larger is less regularised.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
-        Kernels other than "linear" factorise the kernel matrix: up to n^2 numbers.
+        Rows of the kernel matrix are computed when needed and cached (up to 1 GiB).
     gamma, degree, coef0 : kernel parameters, as in `sklearn.svm.SVC`
     method : {"auto", "exact", "approximate"}, default="auto"
         "exact" finds every kink; "approximate" keeps the relative duality gap below `tol` at every tau, certified.
-        "auto" is exact up to 20,000 rows and 1,000 columns; `method_` says which.
+        "auto" is exact up to 20,000 rows and, for a linear path, 1,000 columns; `method_` says which. With a kernel,
+        "approximate" factorises the kernel matrix: up to n^2 numbers.
     tau_range : (float, float), default=(0.0, 1.0)
         Where the path is computed.
     tol : float, default=1e-3
@@ -149,26 +150,26 @@ class CostPath(BinaryMixin, PathEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
         weight = check_weight(sample_weight, X, is_positive)
-        rows, sign, weight = self._weighted_rows(X, np.where(is_positive, 1.0, -1.0), weight)
+        X, sign, weight = self._weighted_rows(X, np.where(is_positive, 1.0, -1.0), weight)
         self._n_rows = float(len(sign) if weight is None else weight.sum())
-        self.method_ = self._choose_method(rows)
+        self.method_ = self._choose_method(X)
         seed = int(check_random_state(self.random_state).randint(2**31))
         if self.method_ == "exact":
-            path = cost_path.trace(rows, sign, self.C, self.tau_range, weight, seed)
+            path = self._trace_exactly(cost_path.trace, X, sign, weight, seed)
             self.gap_ = 0.0
         else:
-            path = approximate_path.trace(rows, sign, self.C, self.tau_range, self.tol, weight, seed)
+            path = approximate_path.trace(self._make_features(X), sign, self.C, self.tau_range, self.tol, weight, seed)
             self.gap_ = path.gap
         self._keep(path, self.method_)
-        self._train_rows, self._recrossing = rows, None
+        self._train, self._recrossing = X, None
         return self
 
-    def _choose_method(self, rows: Any) -> str:
+    def _choose_method(self, X: Any) -> str:
         if self.method not in METHODS:
             raise ValueError(f"method is one of {METHODS}; got {self.method!r}")
         if self.method != "auto":
             return self.method
-        small = rows.shape[0] <= EXACT_ROWS and min(rows.shape) <= EXACT_COLUMNS
+        small = X.shape[0] <= EXACT_ROWS and (self.kernel != "linear" or min(X.shape) <= EXACT_COLUMNS)
         return "exact" if small else "approximate"
 
     # -- points of the path -------------------------------------------------------------------------------------
@@ -177,9 +178,8 @@ class CostPath(BinaryMixin, PathEstimator):
         check_is_fitted(self)
         tau = self._check_tau(tau, costs)
         point = self._hand_over(CostClassifier(tau), ("classes_", "_positive"))
-        w = point._w = self._path.models(tau)[0]
         if self.kernel == "linear":
-            point.coef_, point.intercept_ = self._split(w[None])
+            point.coef_, point.intercept_ = self._split(point._w[None])
         return point
 
     def coefficients(self, tau: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -231,8 +231,7 @@ class CostPath(BinaryMixin, PathEstimator):
         return self.at(float(changes.middles(points)[choice.index]))
 
     def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[path_scores.SignChanges, frontier.Frontier]:
-        rows = self._check_rows(X)
-        changes = path_scores.sign_changes(self._path, rows)
+        changes = self._sign_changes(self._check_X(X))
         labels = column_or_1d(y)
         unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
@@ -242,11 +241,14 @@ class CostPath(BinaryMixin, PathEstimator):
             raise ValueError(f"X has {changes.n_rows} rows and y has {len(is_positive)} labels")
         return changes, changes.rates(is_positive, check_weight(sample_weight, np.zeros((len(is_positive), 1))))
 
+    def _sign_changes(self, X: Any) -> path_scores.SignChanges:
+        rows = self._features(X)
+        return path_scores.sign_changes(self._path, rows, self._features.norms(X, rows))
+
     # -- prediction ---------------------------------------------------------------------------------------------
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
-        rows = self._check_rows(X)
-        share = path_scores.sign_changes(self._path, rows).share_positive()
+        share = self._sign_changes(self._check_X(X)).share_positive()
         edge = 0.5 / max(self._n_rows, 1.0)
         share = np.clip(share, edge, 1.0 - edge)
         return self._probabilities(share)
@@ -260,5 +262,5 @@ class CostPath(BinaryMixin, PathEstimator):
     def recrossing_(self) -> float:
         check_is_fitted(self)
         if self._recrossing is None:
-            self._recrossing = path_scores.sign_changes(self._path, self._train_rows).recrossing()
+            self._recrossing = self._sign_changes(self._train).recrossing()
         return self._recrossing

@@ -58,7 +58,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
     C : float, default=1.0
         Weight of the losses against ``|w|^2 / 2``; larger is less regularised.
     kernel : {"linear", "rbf", "poly", "precomputed"}, default="linear"
-        Kernels other than "linear" factorise the kernel matrix: up to n^2 numbers.
+        Rows of the kernel matrix are computed when needed and cached (up to 1 GiB).
     gamma, degree, coef0 : kernel parameters, as in `sklearn.svm.SVR`
     tau_range : (float, float), default=(0.0, 1.0)
         The quantiles for which the path is computed.
@@ -119,20 +119,19 @@ class QuantilePath(RegressorMixin, PathEstimator):
         weight = check_weight(sample_weight, X)
         if weight is not None and not weight.any():
             raise ValueError("sample_weight is zero on every row: nothing to learn from")
-        rows, y, weight = self._weighted_rows(X, np.asarray(y, dtype=np.float64), weight)
+        X, y, weight = self._weighted_rows(X, np.asarray(y, dtype=np.float64), weight)
         self._middle = _median(y, weight) if self.fit_intercept else 0.0
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self._keep(cost_path.trace_quantiles(rows, y - self._middle, self.C, self.tau_range, weight, seed), "exact")
+        self._keep(self._trace_exactly(cost_path.trace_quantiles, X, y - self._middle, weight, seed), "exact")
         return self
 
     def at(self, tau: float) -> QuantileModel:
         """The regressor of the quantile `tau`; nothing is trained."""
         check_is_fitted(self)
         point = self._hand_over(QuantileModel(self._check_quantile(tau)), ("_middle",))
-        w = point._w = self._path.models(point.tau)[0]
         if self.kernel == "linear":
-            point.coef_ = w[: self.n_features_in_].copy()
-            point.intercept_ = float(w[-1] + self._middle) if self.fit_intercept else 0.0
+            point.coef_ = point._w[: self.n_features_in_].copy()
+            point.intercept_ = float(point._w[-1] + self._middle) if self.fit_intercept else 0.0
         return point
 
     def predict(self, X: Any, quantiles: ArrayLike | None = None, *, rearrange: bool = False) -> np.ndarray:
@@ -142,7 +141,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
         predictions of a row, which never raises the pinball loss summed over the quantiles (Chernozhukov,
         Fernandez-Val and Galichon 2010).
         """
-        rows = self._check_rows(X)
+        rows = self._features(self._check_X(X))
         given = np.asarray(0.5 if quantiles is None else quantiles, dtype=np.float64)
         if given.ndim > 1:
             raise ValueError(f"quantiles is a number or a flat list of numbers; got shape {given.shape}")

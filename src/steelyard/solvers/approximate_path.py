@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core import trace_approximately
-from .cost_path import Array, check_range, float64_rows
+from .cost_path import Array, check_range, float64_rows, moved
 from .cost_sensitive import _labels, _weights, choose_solver
 
 
@@ -59,8 +59,8 @@ class ApproximatePath:
         share = np.divide(wanted - self.tau[left], width, out=np.zeros_like(width), where=width > 0)[:, None]
         return np.asarray((1.0 - share) * self.w[left] + share * self.w[right])
 
-    def stretches(self) -> Iterator[tuple[Array, Array]]:
-        yield self.tau, self.w
+    def stretches(self) -> Iterator[tuple[Array, Array, Array]]:
+        yield self.tau, self.w, moved(self.w)
 
 
 def trace(
@@ -91,4 +91,6 @@ def trace(
         rows.values, rows.columns, rows.starts, rows.n_cols, sign, weight, float(C), start, end, float(tol),
         choose_solver("hinge", rows.n_rows, rows.n_cols), seed % 2**63,
     )  # fmt: skip
+    if interrupted and len(tau) < 2:
+        raise KeyboardInterrupt("interrupted before the first stretch of the path was found: nothing to keep")
     return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, interrupted)

@@ -67,17 +67,22 @@ class SignChanges:
         return np.asarray((frontier.thresholds + np.r_[frontier.thresholds[1:], self.end]) / 2.0)
 
 
-def sign_changes(path: Path, X: Any) -> SignChanges:
-    """Every sign change of the rows of X (with the constant column, where the path has one) along the path."""
+def sign_changes(path: Path, X: Any, norm: Array) -> SignChanges:
+    """Every sign change along the path of the scores ``X w``; `norm` is ``|x|`` of each row, infinite if not known.
+
+    A score moves by at most its row's norm times the way of the model. For a kernel's path the rows of X are
+    ``k(x, .)`` on the rows that the path has kept, and the norm is ``k(x, x) ** 0.5``.
+    """
     rows = float64_rows(X)
     found: list[tuple[Array, Array, Array]] = []
     at_start: NDArray[np.bool_] | None = None
-    for tau, w in path.stretches():
+    for tau, w, way in path.stretches():
         if at_start is None:
             at_start = np.asarray(X @ w[0] > 0)
         found.append(
             score_crossings(
-                rows.values, rows.columns, rows.starts, rows.n_cols, np.ascontiguousarray(tau), np.ascontiguousarray(w)
+                rows.values, rows.columns, rows.starts, rows.n_cols, norm, np.ascontiguousarray(tau),
+                np.ascontiguousarray(w), way,
             )
         )  # fmt: skip
     assert at_start is not None
