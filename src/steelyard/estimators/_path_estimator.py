@@ -1,7 +1,7 @@
 """What the estimators that hold a whole path share: plain or kernel features, the range of tau, and a fit's warnings.
 
-Given is a path of models over ``start <= tau <= end`` (`solvers.cost_path`, `solvers.approximate_path`), to be multiplied
-with what `_path_features` makes of a row. `CostPath` reads it as classifiers, `QuantilePath` as regressors.
+Given is a path of models over ``start <= tau <= end`` (`solvers.cost_path`, `solvers.approximate_path`), to be
+multiplied with what `_path_features` makes of a row. `CostPath` reads it as classifiers, `QuantilePath` as regressors.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ level: append a column of ones. The same path over another pair of bounds is qua
 
     min over w   1/2 |w|^2 + C sum_i max(tau r_i, (tau - 1) r_i),   r_i = y_i - x_i.w
 
-With a `PathKernel` the rows are functions ``k(x_i, .)``, and a model is its coefficients on the rows, ``sum_i c_i k(x_i, .)``:
-the path is then followed in the dual form, on rows of the kernel matrix that are computed when needed and cached.
+With a `PathKernel` the rows are functions ``k(x_i, .)``, and a model ``sum_i c_i k(x_i, .)`` is its coefficients: the
+path is then followed in the dual form, on rows of the kernel matrix that are computed when needed and cached.
 
 What is kept are events and checkpoints, O(K + sqrt(K) d) numbers for K kinks; any tau is replayed from the rows and the
 nearest checkpoint. Equal rows are merged into one of their summed weight, and margin targets carry a perturbation of
@@ -64,7 +64,7 @@ class Path(Protocol):
         ...
 
     def stretches(self) -> Iterator[tuple[Array, Array, Array]]:
-        """The knots ``(tau, w, way)`` in order, a part at a time; each part begins with the last knot of the one before.
+        """The knots ``(tau, w, way)`` in order, a part at a time; each begins with the last knot of the one before.
 
         ``way`` is how far the model has moved since the first knot of the part.
         """
@@ -160,7 +160,7 @@ class ExactPath:
 
 def moved(w: Array) -> Array:
     """How far each model is from the first, along the path."""
-    return np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(w, axis=0), axis=1))]
+    return np.asarray(np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(w, axis=0), axis=1))])
 
 
 def trace(
