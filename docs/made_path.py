@@ -124,7 +124,7 @@ def kernel(found, _):
 def kernel_optimality(found, _):
     rows = [
         (name, f"{r['kinks']:,}", f"{r['kkt']:.1e}", f"{r['features_kkt']:.1e}", f"{r['factor_off']:.0e}",
-         f"{r['objective_below']:+.0e} to {r['objective_above']:+.0e}")
+         f"{r['objective_below']:+.0e} to {r['objective_above']:+.0e}" if "taus" in r else "")
         for name, r in found.items()
     ]  # fmt: skip
     header = ("", "kinks", "KKT", "KKT on the factor", "the factor's error in k", "objective against SMO")

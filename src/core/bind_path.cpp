@@ -167,7 +167,10 @@ std::tuple<OwnedVector, OwnedMatrix, double, double, bool> trace_approximately(A
 
 nb::tuple to_state(const PathLog& log) {
     nb::list checkpoints;
-    for (const auto& c : log.checkpoints) checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, c.p, c.q, c.members));
+    for (const auto& c : log.checkpoints) {
+        const PathVector &p = c.forces.p, &q = c.forces.q;
+        checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, p.v, p.low, q.v, q.low, c.members));
+    }
     const auto ints = [](const std::vector<std::int8_t>& sides) { return std::vector<int>(sides.begin(), sides.end()); };
     return nb::make_tuple(log.tau, log.row, ints(log.from), ints(log.to), checkpoints, log.stride, log.start, log.end, log.interrupted, log.drift,
                           ints(log.side));
@@ -185,8 +188,9 @@ void from_state(PathLog& log, const nb::tuple& state) {
     sides(10, log.side);
     for (nb::handle item : state[4]) {
         const auto c = nb::cast<nb::tuple>(item);
+        const auto numbers = [&](int k) { return nb::cast<std::vector<double>>(c[k]); };
         log.checkpoints.push_back({nb::cast<Index>(c[0]), nb::cast<double>(c[1]), nb::cast<bool>(c[2]),
-                                   nb::cast<std::vector<double>>(c[3]), nb::cast<std::vector<double>>(c[4]), nb::cast<std::vector<Index>>(c[5])});
+                                   {{numbers(3), {}, numbers(4)}, {numbers(5), {}, numbers(6)}}, nb::cast<std::vector<Index>>(c[7])});
     }
     log.stride = nb::cast<Index>(state[5]);
     log.start = nb::cast<double>(state[6]);

@@ -78,7 +78,9 @@ class DualPath {
     double drift() const { return drift_; }
 
     const std::vector<Side>& sides() const { return side_; }
-    Checkpoint checkpoint(Index event, bool forced) const { return {event, tau_, forced, forces_.p.v, forces_.q.v, set_.members()}; }
+    Checkpoint checkpoint(Index event, bool forced) const {
+        return {event, tau_, forced, {{forces_.p.v, {}, forces_.p.low}, {forces_.q.v, {}, forces_.q.low}}, set_.members()};
+    }
 
    private:
     enum class Kind { end, look, enter, leave };
@@ -106,14 +108,14 @@ class DualPath {
     void polish() {
         forces_.at(tau_, force_);
         if (S::written_out) std::swap(drifted_, w_);
-        else set_.combine(force_.v, a_, drifted_);
-        solve(force_.v, given_.target, a_, w_);
+        else set_.combine(force_, a_, drifted_);
+        solve(force_, given_.target, a_, w_);
         drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
     }
 
     void direction() {
         turned_ = false;
-        solve(forces_.q.v, nullptr, da_, dw_);
+        solve(forces_.q, nullptr, da_, dw_);
         const Lengths lengths = set_.rows().lengths(forces_.q, dw_);
         size_ = lengths.size;
         for (Index k = 0; k < set_.size(); ++k) size_ += std::fabs(da_[k]) * given_.norm[set_.members()[k]];
@@ -124,7 +126,7 @@ class DualPath {
         }
     }
 
-    void solve(const std::vector<double>& base, const double* target, std::vector<double>& a, PathVector& out) {
+    void solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
         refactored_ += set_.solve(base, target, a, out);
     }
 

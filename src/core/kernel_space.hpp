@@ -7,11 +7,16 @@
 // as there are members: not the columns of a factor of the whole matrix, and not its rows. The length of a direction
 // with coefficients r off the margin (force q = K r) is |f|^2 = r.q + sum_k c_k q_k since its values at the members are 0; a
 // difference, so it is known to `blur` times the force only, and taken that much too long.
+//
+// With a large C a value is a small difference of large sums, and every row's has rounding of its own: no function of the space, so
+// the members' coefficients answer it with that rounding over the smallest eigenvalue of their Gram matrix. Forces are therefore
+// summed to twice the digits (two_sum.hpp).
 #pragma once
 
 #include "kernel_rows.hpp"
 #include "pages.hpp"
 #include "path_space.hpp"
+#include "two_sum.hpp"
 
 namespace steelyard {
 
@@ -29,15 +34,13 @@ class KernelSpace {
 
     void clear(PathVector& force) const {
         force.v.assign(static_cast<std::size_t>(n_rows()), 0.0);
-        force.c.assign(static_cast<std::size_t>(n_rows()), 0.0);
+        force.c = force.low = force.v;
     }
-    STEELYARD_CLONES void add(PathVector& force, Index i, double scale) const {
-        const double* row = kernel_.row(i);
-        double* v = force.v.data();
-        for (Index j = 0; j < n_rows(); ++j) v[j] += scale * row[j];
+    void add(PathVector& force, Index i, double scale) const {
+        add_product(scale, kernel_.row(i), n_rows(), force.v.data(), force.low.data());
         force.c[i] += scale;
     }
-    double value(Index i, const PathVector& force) const { return force.v[i]; }
+    double value(Index i, const PathVector& force) const { return force.v[i] + force.low[i]; }
 
     class Members {
        public:
@@ -63,12 +66,13 @@ class KernelSpace {
             owner_.pop_back();
         }
 
-        void start(const std::vector<double>& base, PathVector& model) const {
-            model.v = base;
+        void start(const PathVector& base, PathVector& model) const {
+            model.v = base.v;
+            model.low = base.low;
             model.c.assign((owner_.size() + lane - 1) / lane * lane, 0.0);
         }
         STEELYARD_INLINE double value(Index i, const PathVector& model) const {
-            return model.v[i] + DenseRow<double>{block_.data() + i * stride_, static_cast<Index>(model.c.size())}.dot(model.c.data());
+            return model.v[i] + DenseRow<double>{block_.data() + i * stride_, static_cast<Index>(model.c.size())}.dot(model.c.data()) + model.low[i];
         }
         STEELYARD_INLINE void add(PathVector& model, Index i, double scale) const { model.c[slot_[i]] += scale; }
 
@@ -113,7 +117,7 @@ class KernelSpace {
             whole = std::max(whole, 0.0);
             return {std::sqrt(std::max(whole + taken, 0.0) + blur * (whole + exchanged)), std::sqrt(whole)};
         }
-        bool is_ample(const std::vector<double>&, const PathVector&, double) const { return false; }
+        bool is_ample(const PathVector&, const PathVector&, double) const { return false; }
 
         // Of two models on the same force.
         double distance(const PathVector& a, const PathVector& b) const {
@@ -128,7 +132,7 @@ class KernelSpace {
         }
         double margins_apart(const PathVector& model, const PathVector& force, double) const {
             double most = 0;
-            for (Index i = 0; i < kernel_.size(); ++i) most = std::max(most, std::fabs(value(i, model) - force.v[i]));
+            for (Index i = 0; i < kernel_.size(); ++i) most = std::max(most, std::fabs(value(i, model) - force.v[i] - force.low[i]));
             return most;
         }
 

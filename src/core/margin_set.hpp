@@ -51,7 +51,7 @@ class MarginSet {
     }
 
     // a and out = base + Z'a with Z out = target (null: zero). True if the factor had degraded and was made again.
-    bool solve(const std::vector<double>& base, const double* target, std::vector<double>& a, PathVector& out) {
+    bool solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
         if (solve_refined(base, target, a, out) <= degraded) return false;
         refactor();
         solve_refined(base, target, a, out);
@@ -59,14 +59,14 @@ class MarginSet {
     }
 
     // base + Z'a
-    void combine(const std::vector<double>& base, const std::vector<double>& a, PathVector& out) const {
+    void combine(const PathVector& base, const std::vector<double>& a, PathVector& out) const {
         rows_.start(base, out);
         for (Index k = 0; k < size(); ++k) rows_.add(out, members_[k], sign_[members_[k]] * a[k]);
     }
 
    private:
     // Returns the relative size of the refinement.
-    STEELYARD_CLONES double solve_refined(const std::vector<double>& base, const double* target, std::vector<double>& a, PathVector& out) {
+    STEELYARD_CLONES double solve_refined(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
         const Index m = size();
         rows_.start(base, out);
         a.assign(static_cast<std::size_t>(m), 0.0);
@@ -88,7 +88,7 @@ class MarginSet {
     }
 
     // Whether a direction needs no refinement: members far from dependent, and an ample part of `base` left.
-    bool accurate(const std::vector<double>& base, const PathVector& out) const {
+    bool accurate(const PathVector& base, const PathVector& out) const {
         return factor_.smallest() >= ample * factor_.largest() && rows_.is_ample(base, out, ample);
     }
 

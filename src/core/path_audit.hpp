@@ -69,7 +69,7 @@ class PathAudit {
             best = std::min(best, distance(at, members, a));
             if (best <= good * problem_.unit || !fix(at.tau, members, a)) break;
             set_.assign(members);
-            set_.solve(base_.v, given_.target, a, out);
+            set_.solve(base_, given_.target, a, out);
         }
         return best;
     }

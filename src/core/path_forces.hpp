@@ -4,6 +4,7 @@
 #pragma once
 
 #include "near_rows.hpp"
+#include "two_sum.hpp"
 
 namespace steelyard {
 
@@ -43,14 +44,15 @@ struct PathForces {
 
     void at(double tau, PathVector& force) const {
         force = p;
-        add(q.v, tau, force.v);
-        add(q.c, tau, force.c);
+        for (std::size_t j = 0; j < force.c.size(); ++j) force.c[j] += tau * q.c[j];
+        if (q.low.empty()) {
+            for (std::size_t j = 0; j < force.v.size(); ++j) force.v[j] += tau * q.v[j];
+            return;
+        }
+        add_product(tau, q.v.data(), static_cast<Index>(q.v.size()), force.v.data(), force.low.data());
+        for (std::size_t j = 0; j < force.v.size(); ++j) force.low[j] += tau * q.low[j];
     }
 
-   private:
-    static void add(const std::vector<double>& from, double scale, std::vector<double>& to) {
-        for (std::size_t j = 0; j < to.size(); ++j) to[j] += scale * from[j];
-    }
 };
 
 }  // namespace steelyard

@@ -18,7 +18,7 @@ struct Checkpoint {
     Index event;  // the number of events before it
     double tau;
     bool forced;  // what came before does not lead here by single events
-    std::vector<double> p, q;
+    PathForces forces;  // of a kernel: without the coefficients, which follow from the sides
     std::vector<Index> members;
 };
 

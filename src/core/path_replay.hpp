@@ -45,7 +45,7 @@ class PathReplay {
 
     // How fast the model moves from the last point on, per unit of tau.
     double speed() {
-        set_.solve(forces_.q.v, nullptr, da_, dw_);
+        set_.solve(forces_.q, nullptr, da_, dw_);
         return set_.rows().lengths(forces_.q, dw_).speed;
     }
 
@@ -71,8 +71,7 @@ class PathReplay {
         std::size_t c = log_.checkpoints.size() - 1;
         while (c > 0 && log_.checkpoints[c].event > events) --c;
         const Checkpoint& at = log_.checkpoints[c];
-        forces_.p.v = at.p;
-        forces_.q.v = at.q;
+        forces_ = at.forces;
         if (!S::written_out) count(at.event);
         members_ = at.members;
         event_ = at.event;
@@ -125,7 +124,7 @@ class PathReplay {
 
     void solve(double tau) {
         forces_.at(tau, force_);
-        set_.solve(force_.v, given_.target, a_, w_);
+        set_.solve(force_, given_.target, a_, w_);
     }
 
     const S& space_;

@@ -17,8 +17,9 @@ namespace steelyard {
 
 // A force: v is the sum (features) or its values at all rows (kernel), and then c the coefficients of all rows.
 // A model: v is the vector, or the force it has apart from the members, and then c the coefficients of the members.
+// `low` is what rounding has left out of v (kernel), so that v + low is known to twice the digits.
 struct PathVector {
-    std::vector<double> v, c;
+    std::vector<double> v, c, low;
 };
 
 struct Lengths {
@@ -54,7 +55,7 @@ class LinearSpace {
         void enter(Index) {}
         void leave(Index) {}
 
-        void start(const std::vector<double>& base, PathVector& model) const { model.v = base; }
+        void start(const PathVector& base, PathVector& model) const { model.v = base.v; }
         STEELYARD_INLINE double value(Index i, const PathVector& model) const { return rows_.row(i).dot(model.v.data()); }
         STEELYARD_INLINE void add(PathVector& model, Index i, double scale) const { rows_.row(i).add_to(model.v.data(), scale); }
 
@@ -77,7 +78,7 @@ class LinearSpace {
 
         Lengths lengths(const PathVector& q, const PathVector& direction) const { return {std::sqrt(squared(direction.v)), std::sqrt(squared(q.v))}; }
         // Whether an ample part of a force is left in what came of it, so that nothing has cancelled.
-        bool is_ample(const std::vector<double>& base, const PathVector& model, double share) const { return squared(model.v) > share * squared(base); }
+        bool is_ample(const PathVector& base, const PathVector& model, double share) const { return squared(model.v) > share * squared(base.v); }
 
         double distance(const PathVector& a, const PathVector& b) const {
             double square = 0;

@@ -58,7 +58,8 @@ static void test_margin_set() {
     const auto space = data.space();
     MarginSet<Linear> set(space, data.sign.data()), fresh(space, data.sign.data());
     Shuffler random{2};
-    std::vector<double> base(12, 0.5), a, a_fresh;
+    std::vector<double> a, a_fresh;
+    const PathVector base{std::vector<double>(12, 0.5), {}, {}};
     PathVector w, w_fresh;
     std::vector<char> in(60, 0);
     double worst = 0;
@@ -199,7 +200,7 @@ static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
         PathVector force;
         space.clear(force);
         for (Index i = 0; i < 70; ++i) space.add(force, i, c[i]);
-        for (Index i = 0; i < 70; ++i) scores = std::max(scores, std::fabs(force.v[i] - data.rows().row(i).dot(w.data())));
+        for (Index i = 0; i < 70; ++i) scores = std::max(scores, std::fabs(space.value(i, force) - data.rows().row(i).dot(w.data())));
     }
     expect(scores < 1e-7, "the same scores");
     std::vector<double> single(70);
@@ -210,7 +211,7 @@ static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
         PathVector force;
         space.clear(force);
         for (Index i = 0; i < 70; ++i) space.add(force, i, c[i] - single[i]);
-        for (double v : force.v) walked = std::max(walked, std::fabs(v));
+        for (Index i = 0; i < 70; ++i) walked = std::max(walked, std::fabs(space.value(i, force)));
     });
     expect(walked < 1e-7, "recover equals the walk at every knot");
     PathAudit<KernelSpace> audit(space, {data.given(), data.original.data(), 1.0}, dual);
@@ -237,7 +238,8 @@ static void test_members_of_a_kernel() {
     const KernelSpace space(kernel);
     MarginSet<KernelSpace> set(space, data.sign.data());
     Shuffler random{3};
-    std::vector<double> base(60, 0.25), a;
+    const PathVector base{std::vector<double>(60, 0.25), {}, std::vector<double>(60, 0.0)};
+    std::vector<double> a;
     PathVector w;
     double worst = 0;
     for (int step = 0; step < 600; ++step) {
@@ -246,7 +248,7 @@ static void test_members_of_a_kernel() {
         else if (std::find(set.members().begin(), set.members().end(), i) == set.members().end()) set.add(i);
         set.solve(base, data.target.data(), a, w);
         for (Index j : {Index{0}, Index{17}, i}) {
-            double value = base[j];
+            double value = base.v[j];
             for (Index k = 0; k < set.size(); ++k) value += data.sign[set.members()[k]] * a[k] * kernel.row(set.members()[k])[j];
             worst = std::max(worst, std::fabs(value - set.rows().value(j, w)) / (1 + std::fabs(value)));
         }
@@ -276,6 +278,18 @@ static void test_stopping_inside_a_knot() {
     expect(Trace(rows, problem, [&] { return --none < 0; }).trace().tau.empty(), "nothing certified, nothing kept");
 }
 
+// Sums of large terms that cancel: the remainder is what a double alone would have lost.
+static void test_sums_to_twice_the_digits() {
+    const double x[] = {1.0 / 3, 1e-7};
+    double v[2] = {0, 0}, low[2] = {0, 0}, plain = 0;
+    for (const double scale : {1e15, 7.0, -1e15, 1e8, -1e8}) {
+        add_product(scale, x, 2, v, low);
+        plain += scale * x[0];
+    }
+    expect(v[0] + low[0] == 7 * x[0] && std::fabs(v[1] + low[1] - 7e-7) < 1e-22, "nothing is lost");
+    expect(std::fabs(plain - 7 * x[0]) > 1e-3, "which a plain sum loses");
+}
+
 int main() {
     test_margin_set();
     test_dependent_rows_are_refused();
@@ -294,5 +308,6 @@ int main() {
         test_kernel_path_is_optimal(ties);
     }
     test_members_of_a_kernel();
+    test_sums_to_twice_the_digits();
     return verdict();
 }
