@@ -141,7 +141,8 @@ class QuantilePath(RegressorMixin, PathEstimator):
         predictions of a row, which never raises the pinball loss summed over the quantiles (Chernozhukov,
         Fernandez-Val and Galichon 2010).
         """
-        rows = self._features(self._check_X(X))
+        X = self._check_X(X)
+        rows = self._features(X)
         given = np.asarray(0.5 if quantiles is None else quantiles, dtype=np.float64)
         if given.ndim > 1:
             raise ValueError(f"quantiles is a number or a flat list of numbers; got shape {given.shape}")
