@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-constexpr std::uint32_t archive_version = 2;
+constexpr std::uint32_t archive_version = 3;
 
 class Writer {
 public:
@@ -74,13 +74,13 @@ void fields(Archive& io, L& learner) {
     io(s.duals.tally), io(s.duals.multiplier), io(s.duals.pull), io(s.duals.gradient), io(s.duals.looked_at),
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
-    io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.columns);
+    io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.peak), io(s.warmup.count);
     io(s.t), io(s.held), io(s.clock), io(s.eta), io(s.until);
     io(s.estimating), io(s.epoch_left), io(s.epoch_length), io(s.settled), io(s.settled_b);
     auto& r = learner.reservoir;
     io(r.counters);
-    for (auto& kept : r.kept)
-        io(kept.values), io(kept.weight), io(kept.columns), io(kept.start), io(kept.column_start), io(kept.size);
+    io(r.kept.bytes);
+    for (int side = 0; side < 2; ++side) io(r.kept.places[side]), io(r.kept.weight[side]);
 }
 
 inline std::string save(const Learner& learner) {

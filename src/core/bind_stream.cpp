@@ -135,11 +135,11 @@ static void bind_learner(nb::module_& m) {
         .def("intercept", [](StreamLearner& s, bool averaged) { return s.learner().now.intercept(averaged); })
         .def("reservoir_scores",
              [](StreamLearner& s, int side, Doubles w) {
-                 return own(s.learner().reservoir.kept[side].scores({w.data(), w.data() + w.shape(0)}));
+                 return own(s.learner().reservoir.kept.scores(side, {w.data(), w.data() + w.shape(0)}));
              })
         .def("reservoir_weights",
              [](StreamLearner& s, int side) {
-                 return own(std::vector<double>(s.learner().reservoir.kept[side].weight));
+                 return own(std::vector<double>(s.learner().reservoir.kept.weight[side]));
              })
         .def("history",
              [](StreamLearner& s) { return own(std::vector<double>(s.learner().now.history.marks), History::width); })

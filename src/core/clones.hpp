@@ -13,6 +13,15 @@
 #define STEELYARD_CLONES
 #endif
 
+// Before a loop whose arrays do not overlap, so that they need not be compared first.
+#if defined(__clang__)
+#define STEELYARD_NO_OVERLAP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define STEELYARD_NO_OVERLAP _Pragma("GCC ivdep")
+#else
+#define STEELYARD_NO_OVERLAP
+#endif
+
 #if defined(__GNUC__)
 #define STEELYARD_INLINE inline __attribute__((always_inline))
 #define STEELYARD_INLINE_LAMBDA __attribute__((always_inline))

@@ -67,16 +67,8 @@ public:
     double looked_at = 0.0;
     double level = 0;  // SCAN
 
-    // `plain`: guarded, 0/1 rates, no constraint, no forgetting, known when compiled.
-    template <bool plain>
     STEELYARD_INLINE void observe(int side, double weight, double z, Reward reward, double width) {
         Tally& t = tally;
-        if (plain) {
-            t.rows[side] += weight;
-            t.seen[side] += weight;
-            t.credit[side] += z > 0.0 ? weight : 0.0;
-            return;
-        }
         t.rows[side] += weight;
         t.seen[side] += weight;
         const double credit = is.counts ? (z > 0.0 ? 1.0 : 0.0) : reward_value(reward, z, width);
@@ -113,6 +105,12 @@ public:
 
     void refresh() { is.guard ? guarded() : to_the_letter(); }
 
+    // Guarded and without a constraint, the weights are looked at anew when one percent of rows has been added: means over
+    // all rows so far cannot have moved by more than one part in a hundred before.
+    STEELYARD_INLINE static bool is_stale(const Tally& tally, double looked_at) {
+        return tally.scored() >= 1.01 * looked_at;
+    }
+
     // Before the first row: equal weights, or zeros as printed; Neyman-Pearson starts from its multiplier.
     void start() {
         if (is.guard) pull = {1.0, 1.0};
@@ -142,12 +140,13 @@ public:
 private:
     void guarded() {
         const double p = prevalence(), n = 1.0 - p;
-        // Means over all rows so far cannot move by more than one part in a hundred while one percent of rows is added.
-        if (tally.scored() >= 1.01 * looked_at) {
+        if (is_stale(tally, looked_at)) {
             looked_at = tally.scored();
             const Pair r = clipped_rates();
             const auto at = measure->evaluate({r.pos, r.neg, p, smoothing()});
             gradient = {at.d_tpr, at.d_tnr};
+        } else if (!is.constrained) {
+            return;
         }
         double pos = gradient.pos, neg = gradient.neg;
         if (is.constrained) {

@@ -10,9 +10,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
-#include "pages.hpp"
+#include "kept_rows.hpp"
 #include "random.hpp"
 #include "rows.hpp"
 
@@ -21,6 +22,7 @@ namespace steelyard {
 class Reservoir {
 public:
     static constexpr Index nowhere = -1;
+    static constexpr std::size_t ahead = 8;
 
     Reservoir() = default;
     Reservoir(Index capacity, std::uint64_t seed) : capacity_(capacity), mixed_{mix(seed), mix(seed + 1)} {}
@@ -31,19 +33,22 @@ public:
         return k == counters.next[side] ? take_place(side) : nowhere;
     }
 
-    // `offer` and `note` for the rows from `first` on, when none of them is held out.
+    // `offer` and `note` for the rows from `first` on, when none of them is held out. Most blocks of rows have none that
+    // takes a place, and need only their negatives counted.
     void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows) {
-        std::int64_t negative = counters.accepted[0], positive = counters.accepted[1];
-        for (Index i = first; i < n_rows; ++i) {
-            if (weight != nullptr && weight[i] == 0.0) continue;
-            const int side = y[i] > 0;
-            positive += side;
-            negative += 1 - side;
-            if (positive == counters.next[1]) note(1, take_place(1), i, false);
-            if (negative == counters.next[0]) note(0, take_place(0), i, false);
+        const std::int64_t before[2] = {counters.accepted[0], counters.accepted[1]};
+        for (Index i = first; i < n_rows;) {
+            if (weight == nullptr && i + block <= n_rows && skip_block(y + i)) {
+                i += block;
+                continue;
+            }
+            for (const Index end = std::min(i + block, n_rows); i < end; ++i) {
+                if (weight != nullptr && weight[i] == 0.0) continue;
+                const int side = y[i] > 0;
+                if (++counters.accepted[side] == counters.next[side]) note(side, take_place(side), i, false);
+            }
         }
-        counters.offered[0] += negative - counters.accepted[0], counters.offered[1] += positive - counters.accepted[1];
-        counters.accepted[0] = negative, counters.accepted[1] = positive;
+        for (int side = 0; side < 2; ++side) counters.offered[side] += counters.accepted[side] - before[side];
     }
 
     struct Pending {
@@ -62,57 +67,18 @@ public:
 
     template <class Matrix>
     void keep(const Matrix& rows, const double* weight) {
+        kept.expect(rows, pending_[0].size() + pending_[1].size());
         for (int side = 0; side < 2; ++side) {
             const auto& pending = pending_[side];
-            make_room(kept[side], rows, pending.size());
             for (std::size_t place = 0; place < pending.size(); ++place) {
-                const Index ahead = pending[std::min(place + 8, pending.size() - 1)].row, i = pending[place].row;
-                if (ahead != nowhere) rows.prefetch(ahead);
-                if (i != nowhere) store(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
+                const Index later = pending[std::min(place + ahead, pending.size() - 1)].row, i = pending[place].row;
+                if (later != nowhere) rows.prefetch(later);
+                if (i != nowhere) kept.put(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
             }
         }
         forget_pending();
-        for (int side = 0; side < 2; ++side) kept[side].compact();
+        kept.compact();
     }
-
-    // Rows of one class: values and columns one after another; a dense row has no columns.
-    struct Rows {
-        LargeVector<double> values;
-        LargeVector<std::int32_t> columns;
-        std::vector<double> weight;
-        std::vector<std::int64_t> start, column_start, size;
-
-        // Drops what replaced rows have left behind once it is more than half.
-        void compact() {
-            std::int64_t live = 0;
-            for (std::int64_t n : size) live += n;
-            if (2 * live >= static_cast<std::int64_t>(values.size())) return;
-            Rows fresh;
-            for (std::size_t k = 0; k < size.size(); ++k) {
-                fresh.add(values.data() + start[k], column_start[k] < 0 ? nullptr : columns.data() + column_start[k],
-                          size[k], weight[k]);
-            }
-            *this = std::move(fresh);
-        }
-        void add(const double* x, const std::int32_t* where, std::int64_t n, double w) {
-            start.push_back(static_cast<std::int64_t>(values.size()));
-            column_start.push_back(where == nullptr ? -1 : static_cast<std::int64_t>(columns.size()));
-            size.push_back(n);
-            weight.push_back(w);
-            values.insert(values.end(), x, x + n);
-            if (where != nullptr) columns.insert(columns.end(), where, where + n);
-        }
-        std::vector<double> scores(const std::vector<double>& w) const {
-            std::vector<double> out(size.size());
-            for (std::size_t k = 0; k < size.size(); ++k)
-                out[k] = column_start[k] < 0
-                             ? DenseRow<double>{values.data() + start[k], size[k]}.dot(w.data())
-                             : SparseRow<double, std::int32_t>{values.data() + start[k],
-                                                               columns.data() + column_start[k], size[k]}
-                                   .dot(w.data());
-            return out;
-        }
-    };
 
     struct Counters {
         std::int64_t offered[2] = {0, 0}, accepted[2] = {0, 0};
@@ -120,7 +86,7 @@ public:
         double largest[2] = {1.0, 1.0};  // a row is kept if its uniform number is among the smallest; the largest kept
     };
     Counters counters;
-    Rows kept[2];
+    KeptRows kept;
 
 private:
     Index capacity_ = 0;
@@ -131,6 +97,25 @@ private:
         return uniform(mixed_[side], static_cast<std::uint64_t>(++counters.draws[side]));
     }
 
+    static constexpr Index block = 8;
+
+    // Counts a block of labels, unless one of its rows takes a place.
+    STEELYARD_INLINE bool skip_block(const std::int8_t* y) {
+        std::uint64_t word;
+        std::memcpy(&word, y, sizeof word);
+        constexpr std::uint64_t ones = 0x0101010101010101ull;  // the sign bit of each label, added up in the top byte
+        const auto negative = static_cast<std::int64_t>((((word >> 7) & ones) * ones) >> 56);
+        auto& accepted = counters.accepted;
+        if (accepted[0] + negative >= counters.next[0] || accepted[1] + block - negative >= counters.next[1])
+            return false;
+        accepted[0] += negative, accepted[1] += block - negative;
+        return true;
+    }
+
+    static double log_one_minus(double x) {
+        return x > 0.01 ? std::log1p(-x) : -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * (1.0 / 4.0))));
+    }
+
     // The place of row `next`, and the number of the row after it that takes one.
     Index take_place(int side) {
         const std::int64_t k = counters.next[side]++;
@@ -138,68 +123,11 @@ private:
         const auto capacity = static_cast<double>(capacity_);
         const Index place = k == capacity_ ? k - 1 : static_cast<Index>(next_uniform(side) * capacity);
         double& largest = counters.largest[side];
-        largest *= std::exp(std::log(next_uniform(side)) / capacity);
-        const double skipped = std::floor(std::log(next_uniform(side)) / std::log1p(-largest));
+        const double x = std::log(next_uniform(side)) / capacity;  // at most a tenth, so four terms of exp(x) are plenty
+        largest *= 1.0 + x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 6.0 + x * (1.0 / 24.0))));
+        const double skipped = std::log(next_uniform(side)) / log_one_minus(largest);
         counters.next[side] += static_cast<std::int64_t>(std::min(skipped, 1e18));
         return place;
-    }
-
-    // One allocation for many rows.
-    template <class Matrix>
-    static void make_room(Rows& into, const Matrix& rows, std::size_t n) {
-        if (rows.n_rows == 0) return;
-        const std::size_t more = n * static_cast<std::size_t>(rows.n_entries() / rows.n_rows);
-        if (into.values.empty()) into.values.reserve(more);
-        if (into.columns.empty() && !decltype(rows.row(0))::is_dense) into.columns.reserve(more);
-    }
-
-    static void reserve(Rows& into, std::size_t place) {
-        while (into.size.size() <= place) {
-            into.start.push_back(0), into.column_start.push_back(-1), into.size.push_back(0),
-                into.weight.push_back(0.0);
-        }
-    }
-
-    // A dense row in which most entries are zero is kept as a sparse one.
-    template <class T>
-    void store(int side, std::size_t place, const DenseRow<T>& row, double weight) {
-        const auto zeros = std::count(row.values, row.values + row.size, T(0));
-        if (2 * zeros > row.size) return store_non_zeros(side, place, row, weight);
-        Rows& into = kept[side];
-        reserve(into, place);
-        const bool fits = into.size[place] == row.size && into.column_start[place] < 0;
-        const auto end = static_cast<std::int64_t>(into.values.size());
-        if (fits)
-            std::copy(row.values, row.values + row.size, into.values.begin() + into.start[place]);
-        else
-            into.values.insert(into.values.end(), row.values, row.values + row.size), into.start[place] = end;
-        into.column_start[place] = -1, into.size[place] = row.size, into.weight[place] = weight;
-    }
-
-    template <class T, class I>
-    void store(int side, std::size_t place, const SparseRow<T, I>& row, double weight) {
-        Rows& into = kept[side];
-        reserve(into, place);
-        into.start[place] = static_cast<std::int64_t>(into.values.size());
-        into.column_start[place] = static_cast<std::int64_t>(into.columns.size());
-        into.size[place] = row.size, into.weight[place] = weight;
-        into.values.insert(into.values.end(), row.values, row.values + row.size);
-        into.columns.insert(into.columns.end(), row.columns, row.columns + row.size);
-    }
-
-    template <class Row>
-    void store_non_zeros(int side, std::size_t place, const Row& row, double weight) {
-        Rows& into = kept[side];
-        reserve(into, place);
-        into.start[place] = static_cast<std::int64_t>(into.values.size());
-        into.column_start[place] = static_cast<std::int64_t>(into.columns.size());
-        row.each([&](Index j, double x) {
-            if (x == 0.0) return;
-            into.values.push_back(x);
-            into.columns.push_back(static_cast<std::int32_t>(j));
-        });
-        into.size[place] = static_cast<std::int64_t>(into.values.size()) - into.start[place],
-        into.weight[place] = weight;
     }
 };
 

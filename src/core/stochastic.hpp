@@ -59,7 +59,7 @@ public:
         }
         if (pass.first) choose(labels, rows.n_rows, held);
         const Index bad =
-            is_plain() ? pass_over<true>(rows, labels, pass, held) : pass_over<false>(rows, labels, pass, held);
+            is_plain() ? pass_over<PlainRow>(rows, labels, pass, held) : pass_over<AnyRow>(rows, labels, pass, held);
         if (bad >= 0) {
             if (before) now = std::move(*before);
             reservoir.counters = counters;
@@ -71,14 +71,17 @@ public:
     }
 
 private:
-    // The default settings, for which the loop is compiled once more without the branches that they never take.
+    struct AnyRow;
+    struct PlainRow;
+
+    // The default settings, for which the loop is compiled once more (`PlainRow`).
     bool is_plain() const {
         const DualSettings& d = is.duals;
         return d.guard && d.counts && !d.forget && !d.constrained && is.reward == Reward::hinge &&
                is.steps == Steps::adaptive && is.alpha == 0.0 && is.radius == 0.0 && is.epoch == 0.0;
     }
 
-    template <bool plain, class Matrix>
+    template <class OneRow, class Matrix>
     STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                      const std::vector<std::uint8_t>& held);
 
@@ -102,13 +105,15 @@ private:
             const Index place = reservoir.offer(side);
             if (place == Reservoir::nowhere) continue;
             reservoir.note(side, place, i, share > 0.0);
-            if (share > 0.0) mark(held, n_rows, i);
+            if (share > 0.0) mark(held, i);
         }
     }
 
-    static void mark(std::vector<std::uint8_t>& held, Index n_rows, Index i) {
-        if (held.empty()) held.assign(static_cast<std::size_t>(n_rows), 0);
-        held[static_cast<std::size_t>(i)] = 1;
+    // `held` ends with the last row that is held out.
+    static void mark(std::vector<std::uint8_t>& held, Index i) {
+        const auto row = static_cast<std::size_t>(i);
+        if (held.size() <= row) held.resize(row + 1, 0);
+        held[row] = 1;
     }
 
     // Later passes leave out the rows that are still in the reservoir.
@@ -117,16 +122,16 @@ private:
         held.clear();
         for (int side = 0; side < 2; ++side)
             for (const auto& entry : reservoir.pending(side))
-                if (entry.row != Reservoir::nowhere && entry.held) mark(held, rows.n_rows, entry.row);
+                if (entry.row != Reservoir::nowhere && entry.held) mark(held, entry.row);
         reservoir.keep(rows, labels.weight);
     }
 
-    template <bool plain, class Row>
+    template <class Row>
     STEELYARD_INLINE void one(const Row& row, double score, int side, double weight);
-    template <bool plain, class Row>
+    template <class Row>
     STEELYARD_INLINE void step(const Row& row, double g);
     template <class Row>
-    void look_at_scale(const Row& row);
+    STEELYARD_INLINE void look_at_scale(const Row& row);
 
     // A nonconvex reward has no slope where a row is wrong by far, so a bad start would last: the guard begins with the
     // hinge, for 20,000 rows (with 5,000 covertype at a cap of 0.01 still did not recover).
@@ -149,7 +154,7 @@ inline double Learner::step_size() const {
 }
 
 template <class Row>
-void Learner::look_at_scale(const Row& row) {
+STEELYARD_INLINE void Learner::look_at_scale(const Row& row) {
     now.warmup.look(row);
     if (is.eta0 > 0.0)
         now.eta = is.eta0;
@@ -158,43 +163,122 @@ void Learner::look_at_scale(const Row& row) {
                                               : 1.0 / now.warmup.root_mean_square_norm();
 }
 
-template <bool plain, class Row>
+template <class Row>
 STEELYARD_INLINE void Learner::step(const Row& row, double g) {
     Weights& weights = now.weights;
-    const bool adaptive = plain || is.steps == Steps::adaptive, bounded = !plain && is.radius > 0.0;
-    const double touched = bounded ? weights.square_norm_on(row) : 0.0;
-    if (adaptive) {
-        weights.adaptive_step(row, g, now.eta);
-        if (is.intercept) weights.adaptive_intercept(g, is.unit_step);
+    const double touched = is.radius > 0.0 ? weights.square_norm_on(row) : 0.0;
+    if (is.steps == Steps::adaptive) {
+        weights.adaptive_step(row, g, now.eta, weights.at);
+        if (is.intercept) weights.at.adaptive_intercept(g, is.unit_step);
     } else {
         const double length = g * step_size();
         weights.plain_step(row, length);
-        if (is.intercept) weights.move_intercept(length);
+        if (is.intercept) weights.at.move_intercept(length);
     }
-    if (bounded) {
+    if (is.radius > 0.0) {
         weights.at.square_norm += weights.square_norm_on(row) - touched;
         weights.project(is.radius);
     }
 }
 
-template <bool plain, class Row>
+template <class Row>
 STEELYARD_INLINE void Learner::one(const Row& row, double score, int side, double weight) {
     const double y = side ? 1.0 : -1.0, z = y * score;
     now.t += 1.0;
     now.clock += 1.0;
     if (now.warmup.rows < Warmup::rows_needed) look_at_scale(row);
-    now.duals.observe<plain>(side, weight, z, is.reward, is.width);
-    if (plain || !now.estimating) {
-        if (!plain && is.alpha > 0.0) {
+    now.duals.observe(side, weight, z, is.reward, is.width);
+    if (!now.estimating) {
+        if (is.alpha > 0.0) {
             const double length = is.steps == Steps::adaptive ? now.eta / std::sqrt(now.clock) : step_size();
             now.weights.shrink(std::max(1.0 - length * is.alpha, 1e-6));
         }
-        const double slope = plain ? (z < 1.0 ? 1.0 : 0.0) : reward_slope(reward_now(), z, is.width);
-        if (slope > 0.0) step<plain>(row, y * weight * now.duals.weight(side) * slope);
-        now.weights.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
+        const double slope = reward_slope(reward_now(), z, is.width);
+        if (slope > 0.0) step(row, y * weight * now.duals.weight(side) * slope);
+        now.weights.at.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
     }
     if (--now.until == 0) tick();
 }
+
+// What a pass does with a row, for any settings.
+struct Learner::AnyRow {
+    Learner& learner;
+
+    explicit AnyRow(Learner& it) : learner(it) {}
+    template <class Row>
+    STEELYARD_INLINE double score(const Row& row) const {
+        const Weights& weights = learner.now.weights;
+        return weights.at.scale * row.dot(weights.v()) + weights.at.b;
+    }
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
+        learner.one(row, score, side, weight);
+    }
+    STEELYARD_INLINE double* class_mass() { return learner.now.duals.tally.rows; }
+    void finish() {}
+};
+
+// The same for the settings of `is_plain`, without the branches that they never take, and with the numbers that change
+// at every row in a copy: a step may write to any number in memory, so members would be loaded and stored each time.
+struct Learner::PlainRow {
+    Learner& learner;
+    const double* const v;
+    Scalars at;
+    Tally tally;
+    double t, clock, pull[2], eta;
+    std::int64_t until;
+    bool warming;
+
+    explicit PlainRow(Learner& it) : learner(it), v(it.now.weights.v()) { fetch(); }
+    template <class Row>
+    STEELYARD_INLINE double score(const Row& row) const {
+        return at.scale * row.dot(v) + at.b;
+    }
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
+        const double y = side ? 1.0 : -1.0, z = y * score;
+        t += 1.0;
+        clock += 1.0;
+        if (warming) {
+            learner.look_at_scale(row);
+            eta = learner.now.eta;
+            warming = learner.now.warmup.rows < Warmup::rows_needed;
+        }
+        tally.rows[side] += weight;
+        tally.seen[side] += weight;
+        tally.credit[side] += z > 0.0 ? weight : 0.0;
+        if (z < 1.0) {
+            const double g = y * weight * pull[side];
+            learner.now.weights.adaptive_step(row, g, eta, at);
+            if (learner.is.intercept) at.adaptive_intercept(g, learner.is.unit_step);
+        }
+        at.count(weight * (learner.is.growth == 0.0 ? 1.0 : clock));
+        if (--until == 0) refresh();
+    }
+    STEELYARD_INLINE double* class_mass() { return tally.rows; }
+    STEELYARD_INLINE void finish() {
+        State& now = learner.now;
+        now.weights.at = at, now.duals.tally = tally;
+        now.t = t, now.clock = clock, now.until = until;
+    }
+
+private:
+    // `tick`, where it would do anything.
+    STEELYARD_INLINE void refresh() {
+        until = learner.is.refresh;
+        if (t < learner.now.history.next && !Duals::is_stale(tally, learner.now.duals.looked_at)) return;
+        finish();
+        learner.tick();
+        fetch();
+    }
+    STEELYARD_INLINE void fetch() {
+        const State& now = learner.now;
+        at = now.weights.at, tally = now.duals.tally;
+        t = now.t, clock = now.clock, until = now.until, eta = now.eta;
+        pull[0] = now.duals.pull.neg, pull[1] = now.duals.pull.pos;
+        warming = now.warmup.rows < Warmup::rows_needed;
+    }
+};
 
 inline void Learner::tick() {
     now.until = is.refresh;
@@ -230,10 +314,11 @@ inline void Learner::finish_epoch() {
 
 // Rows are prefetched a few ahead where the processor does not see them coming: shuffled ones, and sparse ones, whose two
 // arrays are read in pieces.
-template <bool plain, class Matrix>
+template <class OneRow, class Matrix>
 STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
                                           const std::vector<std::uint8_t>& held) {
     Index bad = -1;
+    OneRow machine(*this);
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
         if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
         const auto row = rows.row(i);
@@ -241,7 +326,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
             bad = i;
             return false;
         }
-        double score = now.weights.score(row);
+        double score = machine.score(row);
         if (!(std::fabs(score) <= std::numeric_limits<double>::max())) {
             if (!is_finite(row)) {
                 bad = i;
@@ -252,12 +337,12 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
         if (weight == 0.0) return true;
         const int side = labels.y[i] > 0;
-        if (!held.empty() && held[static_cast<std::size_t>(i)]) {
+        if (static_cast<std::size_t>(i) < held.size() && held[static_cast<std::size_t>(i)]) {
             now.held += 1.0;
-            now.duals.tally.rows[side] += weight;  // it counts for the prevalence
+            machine.class_mass()[side] += weight;  // it counts for the prevalence
             return true;
         }
-        one<plain>(row, score, side, weight);
+        machine.one(row, score, side, weight);
         return true;
     };
     if (pass.shuffle) {
@@ -266,6 +351,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         for (Index i = 0; i < rows.n_rows; ++i)
             if (!learn_row(i, std::min(i + BlockedShuffle::ahead, rows.n_rows - 1))) break;
     }
+    machine.finish();
     return bad;
 }
 

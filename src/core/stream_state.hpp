@@ -75,39 +75,40 @@ struct History {
 // The scale of the inputs, from the first rows.
 struct Warmup {
     static constexpr double rows_needed = 1000.0, rows_by_column = 256.0;
-    static constexpr float enough = 10.0f;  // entries of a column before its scale is taken for its own
+    static constexpr std::uint8_t enough = 10;  // entries of a column before its scale is taken for its own
     double rows = 0.0, entries = 0.0, squares = 0.0;
-    struct Column {
-        float peak = 0.0f, count = 0.0f;  // largest absolute value, number of non-zeros
-    };
-    LargeVector<Column> columns;
+    LargeVector<float> peak;  // of each column: its largest absolute value, and its number of non-zeros
+    LargeVector<std::uint8_t> count;
 
     template <class Row>
-    void look(const Row& row) {
-        double count = 0.0, sum = 0.0;
-        row.each([&](Index, double x) {
-            count += x != 0.0 ? 1.0 : 0.0;
-            sum += x * x;
-        });
-        if (rows < rows_by_column)
-            row.each([this](Index j, double x) {
-                if (x == 0.0) return;
-                Column& column = columns[static_cast<std::size_t>(j)];
-                column.peak = std::max(column.peak, static_cast<float>(std::fabs(x)));
-                column.count += 1.0f;
-            });
-        entries += count;
-        squares += sum;
+    STEELYARD_INLINE void look(const Row& row) {
+        double non_zeros[4] = {0, 0, 0, 0}, sum[4] = {0, 0, 0, 0};  // one chain of additions would wait for itself
+        for (Index k = 0; k < row.size; ++k) {
+            const auto x = static_cast<double>(row.values[k]);
+            non_zeros[k % 4] += x != 0.0 ? 1.0 : 0.0;
+            sum[k % 4] += x * x;
+        }
+        if (rows < rows_by_column) look_by_column(row);
+        entries += (non_zeros[0] + non_zeros[1]) + (non_zeros[2] + non_zeros[3]);
+        squares += (sum[0] + sum[1]) + (sum[2] + sum[3]);
         rows += 1.0;
+    }
+    template <class Row>
+    void look_by_column(const Row& row) {
+        row.each([this](Index j, double x) {
+            if (x == 0.0) return;
+            const auto column = static_cast<std::size_t>(j);
+            peak[column] = std::max(peak[column], static_cast<float>(std::fabs(x)));
+            count[column] = static_cast<std::uint8_t>(std::min<int>(count[column] + 1, enough));
+        });
     }
     double root_mean_square() const { return squares > 0.0 ? std::sqrt(squares / entries) : 1.0; }
     double root_mean_square_norm() const { return squares > 0.0 ? std::sqrt(squares / rows) : 1.0; }
     // Largest over smallest scale of a column.
     double spread() const {
         double low = std::numeric_limits<double>::infinity(), high = 0.0;
-        for (const Column& column : columns)
-            if (column.count >= enough)
-                low = std::min<double>(low, column.peak), high = std::max<double>(high, column.peak);
+        for (std::size_t j = 0; j < count.size(); ++j)
+            if (count[j] >= enough) low = std::min<double>(low, peak[j]), high = std::max<double>(high, peak[j]);
         return high > 0.0 ? high / low : 1.0;
     }
 };
@@ -134,7 +135,8 @@ struct State {
           epoch_left(is.epoch),
           epoch_length(is.epoch) {
         duals.is = is.duals;
-        warmup.columns.resize(static_cast<std::size_t>(n_cols));
+        warmup.peak.resize(static_cast<std::size_t>(n_cols));
+        warmup.count.resize(static_cast<std::size_t>(n_cols));
     }
 
     std::vector<double> coefficients(bool averaged) const {

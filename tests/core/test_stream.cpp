@@ -30,8 +30,9 @@ struct Data {
 };
 
 // The geometric mean, as a tape.
-static Learner make(bool constrained = false) {
+static Learner make(bool constrained = false, double radius = 0.0) {
     LearnerSettings settings;
+    settings.radius = radius;
     settings.capacity = 300;
     settings.seed = 5;
     settings.duals.constrained = constrained;
@@ -86,9 +87,45 @@ static void test_dense_is_sparse(const Data& data) {
     sparse.learn(data.sparse(), data.labels(), pass, held);
     const auto a = dense.now.coefficients(true), b = sparse.now.coefficients(true);
     for (std::size_t j = 0; j < a.size(); ++j) expect(std::fabs(a[j] - b[j]) < 1e-9, "dense and sparse learn alike");
-    const auto s = dense.reservoir.kept[1].scores(a), t = sparse.reservoir.kept[1].scores(a);
+    const auto s = dense.reservoir.kept.scores(1, a), t = sparse.reservoir.kept.scores(1, a);
     expect(!s.empty() && s.size() == t.size(), "reservoirs hold as much");
     for (std::size_t k = 0; k < s.size(); ++k) expect(std::fabs(s[k] - t[k]) < 1e-9, "reservoirs hold the same rows");
+}
+
+// The loop for the default settings against the one for all: a ball that no model leaves asks for the latter.
+static void test_plain_is_any(const Data& data) {
+    std::vector<double> weight(static_cast<std::size_t>(data.n), 1.0);
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = 0.3 * static_cast<double>(i % 5);
+    for (const double* weights : {static_cast<const double*>(nullptr), static_cast<const double*>(weight.data())})
+        for (const bool shuffle : {false, true}) {
+            std::vector<std::uint8_t> held;
+            Learner plain = make(), any = make(false, 1e100);
+            Pass pass;
+            pass.shuffle = shuffle;
+            const Labels labels{data.y.data(), weights};
+            for (Learner* learner : {&plain, &any}) learner->learn(data.sparse(), labels, pass, held);
+            expect(plain.now.coefficients(true) == any.now.coefficients(true), "both loops learn the same weights");
+            expect(plain.now.intercept(true) == any.now.intercept(true), "both loops learn the same offset");
+            expect(plain.now.history.marks == any.now.history.marks, "both loops have the same history");
+            expect(plain.now.duals.rate(1) == any.now.duals.rate(1), "both loops count alike");
+        }
+}
+
+// Most of these chunks are smaller than the blocks in which labels are counted, so each row is offered on its own.
+static void test_chunks_offer_alike(const Data& data) {
+    std::vector<std::uint8_t> held;
+    Learner whole = make(), cut = make();
+    whole.learn(data.dense(0, data.n), data.labels(), Pass{}, held);
+    for (Index from = 0, to; from < data.n; from = to) {
+        to = std::min(data.n, from + 1 + from % 11);
+        cut.learn(data.dense(from, to), data.labels(from), Pass{}, held);
+    }
+    const auto w = whole.now.coefficients(true);
+    expect(cut.now.coefficients(true) == w, "chunks do not change the weights");
+    for (int side = 0; side < 2; ++side) {
+        expect(whole.reservoir.kept.scores(side, w) == cut.reservoir.kept.scores(side, w), "nor what the reservoir holds");
+        expect(whole.reservoir.counters.accepted[side] == cut.reservoir.counters.accepted[side], "nor what it counts");
+    }
 }
 
 int main() {
@@ -96,5 +133,7 @@ int main() {
     test_bad_row(data);
     test_archive(data);
     test_dense_is_sparse(data);
+    test_plain_is_any(data);
+    test_chunks_offer_alike(data);
     return verdict();
 }
