@@ -15,9 +15,13 @@ def online_table(found):
                 f"**{times['loop']:.1f}** (aim {wanted['loop']:g})",
                 f"**{times['fit']:.1f}** (aim {wanted['fit']:g})",
                 f"{100 * case['share_of_read_bandwidth']:.0f} % of {case['read_gb_per_s']:.0f} GB/s",
+                f"{speed['bare'] / 1e6:.1f} M, {100 * case['bare_share_of_read_bandwidth']:.0f} %"
+                if "bare" in speed
+                else "",
             )
         )
-    header = ("", "SGD, rows/s", "the loop, rows/s", "loop over SGD", "`fit` over SGD", "read bandwidth used")
+    header = ("", "SGD, rows/s", "the loop, rows/s", "loop over SGD", "`fit` over SGD", "read bandwidth used",
+              "a bare loop, rows/s and bandwidth")  # fmt: skip
     return markdown(header, rows)
 
 

@@ -137,6 +137,16 @@ static void bind_learner(nb::module_& m) {
              [](StreamLearner& s, int side, Doubles w) {
                  return own(s.learner().reservoir.kept.scores(side, {w.data(), w.data() + w.shape(0)}));
              })
+        .def("reservoir_rows",
+             [](StreamLearner& s, int side) {
+                 Learner& it = s.learner();
+                 return own(it.reservoir.kept.dense(side, it.n_cols()), static_cast<std::size_t>(it.n_cols()));
+             })
+        .def_prop_ro("reservoir_offered",
+                     [](StreamLearner& s) {
+                         const auto& offered = s.learner().reservoir.counters.offered;
+                         return std::pair(offered[0], offered[1]);
+                     })
         .def("reservoir_weights",
              [](StreamLearner& s, int side) {
                  return own(std::vector<double>(s.learner().reservoir.kept.weight[side]));

@@ -65,6 +65,20 @@ public:
         return out;
     }
 
+    // The rows of a class with all their columns, one after another.
+    std::vector<double> dense(int side, Index n_cols) {
+        std::vector<double> out(places[side].size() * static_cast<std::size_t>(n_cols));
+        double* into = out.data();
+        for (const Place& p : places[side]) {
+            if (p.sparse)
+                SparseRow<double, std::int32_t>{values(p), columns(p), p.size}.add_to(into, 1.0);
+            else
+                std::copy_n(values(p), p.size, into);
+            into += n_cols;
+        }
+        return out;
+    }
+
     void compact() {
         std::int64_t live = 0;
         each([&live](const Place& p) { live += room(p.size, p.sparse); });

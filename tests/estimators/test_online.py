@@ -47,6 +47,7 @@ KINDS = {
     "q-value": {"measure": m.Recall(), "subject_to": m.fpr <= 0.1 * m.tpr},
     "precision floor": {"measure": m.Recall(), "subject_to": m.Precision() >= 0.5},
     "no curvature": {"measure": m.NegCQB()},
+    "counting alone": {"measure": m.NegKLD()},
     "decay and ball": {"measure": m.HMean(), "alpha": 1e-3, "radius": 2.0},
     "mini-batch": {"measure": m.GMean(), "solver": "1pmb"},
 }

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..measures import Measure
-from . import frontier
+from . import frontier, rare_class
 from .nesting import stages
 from .stream_problem import IN_ORDER, REWARDS, NeymanPearson, Pass, Problem, Scan, Spade
 
 Array = NDArray[np.float64]
 
 ADAPTIVE, ROOT, INVERSE = 0, 1, 2  # in the order of Steps in stream_state.hpp
-RESERVOIR, RESERVOIR_WITH_CONSTRAINT = 2048, 32768
+RESERVOIR, RESERVOIR_FOR_COUNTING, RESERVOIR_WITH_CONSTRAINT = 2048, 8192, 32768
 RESERVOIR_VALUES = 2**26
 HELD_OUT, HELD_WHILE_WIDE = 0.2, 0.1
 EPOCH = 1000
@@ -90,18 +90,28 @@ class Stream:
             return own
         if not np.isfinite(w).all():
             return own
-        scored = [np.asarray(self._learner.reservoir_scores(side, w)) for side in (0, 1)]
         weights = [np.asarray(self._learner.reservoir_weights(side)) for side in (0, 1)]
         if not (weights[0].any() and weights[1].any()):
             return own
+        kept = (len(weights[0]), len(weights[1]))
         mass = self._learner.class_mass
-        points = frontier.scan(
-            np.concatenate(scored),
-            np.repeat([False, True], [len(s) for s in scored]),
-            np.concatenate([w * (m / w.sum()) for w, m in zip(weights, mass, strict=True)]),
-        )
+        weight = np.concatenate([w * (m / w.sum()) for w, m in zip(weights, mass, strict=True)])
+        if self._class_is_rare(kept):
+            once = sum(self._learner.reservoir_offered) / sum(mass)  # rows count once, however many the passes
+            rows = (self._learner.reservoir_rows(0), self._learner.reservoir_rows(1))
+            w = rare_class.direction(rows, weight * once)
+        scores = np.concatenate([np.asarray(self._learner.reservoir_scores(side, w)) for side in (0, 1)])
+        points = frontier.scan(scores, np.repeat([False, True], kept), weight)
         choice = _choose(dataclasses.replace(points, n_rows=max(int(sum(mass)), 1)), self.problem)
         return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr)
+
+    def _class_is_rare(self, kept: tuple[int, int]) -> bool:
+        """Whether the kept rows say more about the direction than the steps have learned (`solvers.rare_class`)."""
+        return (
+            self.problem.constraint is None
+            and rare_class.applies(kept, self._learner.reservoir_offered, self.n_features)
+            and rare_class.asks_for_no_skill(self.problem.measure)
+        )
 
     @property
     def n_rows(self) -> int:
@@ -194,13 +204,18 @@ def _settings(problem: Problem, n_features: int) -> _core.LearnerSettings:
     if isinstance(solver, Scan) and not problem.guard:
         settings.epoch, settings.epoch_growth = float(solver.epoch or EPOCH), solver.growth
     if problem.guard and problem.fit_intercept:
-        most = RESERVOIR if problem.constraint is None else RESERVOIR_WITH_CONSTRAINT
-        settings.capacity = max(min(most, RESERVOIR_VALUES // n_features), 256)
+        settings.capacity = max(min(_reservoir(problem), RESERVOIR_VALUES // n_features), 256)
         settings.held_while_wide = HELD_WHILE_WIDE
         if problem.constraint is not None:
             a, b, _ = problem.constraint.coefficients(0.5)
             settings.held_out = (HELD_OUT if b != 0.0 else 0.0, HELD_OUT if a != 0.0 else 0.0)
     return settings
+
+
+def _reservoir(problem: Problem) -> int:
+    if problem.constraint is not None:
+        return RESERVOIR_WITH_CONSTRAINT
+    return RESERVOIR_FOR_COUNTING if rare_class.asks_for_no_skill(problem.measure) else RESERVOIR
 
 
 def _dual_settings(problem: Problem) -> _core.DualSettings:
