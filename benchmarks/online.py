@@ -25,7 +25,7 @@ from _run import interleaved, write
 from steelyard.solvers.stochastic import Stream
 from steelyard.solvers.stream_problem import Pass, Problem
 
-REPEATS = 15
+REPEATS = 40
 WANTED = {
     "dense": {"loop": 3.0, "fit": 2.2},
     "dense shuffled": {"loop": 4.0, "fit": 3.0},

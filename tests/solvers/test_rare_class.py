@@ -23,7 +23,7 @@ def test_others_do(measure):
 def test_when_it_applies():
     assert rare_class.applies((2048, 100), (50_000, 100), 50)
     assert rare_class.applies((90, 2048), (100, 50_000), 50)
-    assert not rare_class.applies((2048, 600), (50_000, 600), 50)  # not rare
+    assert not rare_class.applies((8192, 5000), (50_000, 5000), 50)  # not rare
     assert not rare_class.applies((2048, 60), (50_000, 100), 50)  # some of its rows were never kept
     assert not rare_class.applies((2048, 100), (50_000, 100), 500)  # too many features
     assert not rare_class.applies((2048, 0), (50_000, 0), 50)

@@ -1,13 +1,13 @@
 """A rare class on a stream: the direction from the sample that the stream keeps, solved to the end.
 
 With a hundred rows of a class a pass takes a hundred steps for it, too few to turn a model to it, and more passes help
-slowly. But the sample kept for the threshold then holds every row of that class, and 2,048 of the other. On it
+slowly. But the sample kept for the threshold then holds every row of that class, and 8,192 of the other. On it
 
     minimise  1/2 |w|^2 + sum_i c_i log(1 + exp(-y_i (w.x_i + b))),    c_i = rows of the class / kept rows of the class,
 
 is logistic regression on the whole stream but for the sampling of the common class, and small enough to be solved when
-a model is asked for. It reads the state of the stream and changes nothing in it, so chunks and checkpoints do not
-matter.
+a model is asked for. Of its direction and that of the steps the one with more skill on the sample is taken. This reads
+the state of the stream and changes nothing in it, so chunks and checkpoints do not matter.
 
 That is for measures like NegKLD and NSS, which in themselves ask for no skill. Where a measure does (BAKLD, F-beta,
 G-mean) the stream weighs a rare class up by itself, and on the data on which this rule was chosen did better with it.
@@ -26,7 +26,7 @@ from . import cost_sensitive
 
 Array = NDArray[np.float64]
 
-RARE = 512  # rows of a class up to which it counts as rare
+RARE = 4096  # rows of a class up to which it counts as rare
 ROWS_PER_FEATURE = 10  # kept rows for each feature: with fewer the sample's own threshold would say nothing
 NEARLY_ALL = 0.9
 TOL = 1e-6

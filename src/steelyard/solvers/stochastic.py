@@ -36,12 +36,14 @@ EPOCH = 1000
 
 @dataclass(frozen=True)
 class LinearModel:
-    """``w.x + intercept > 0`` is called positive; the rates are those on the reservoir, nan where it has none."""
+    """``w.x + intercept > 0`` is called positive; the rates are those on the reservoir, and `value` is that of the
+    measure there, nan where it has none."""
 
     w: Array
     intercept: float
     tpr: float = float("nan")
     tnr: float = float("nan")
+    value: float = float("nan")
 
 
 class BadRowError(ValueError):
@@ -96,17 +98,24 @@ class Stream:
         kept = (len(weights[0]), len(weights[1]))
         mass = self._learner.class_mass
         weight = np.concatenate([w * (m / w.sum()) for w, m in zip(weights, mass, strict=True)])
+        found = self._with_offset(w, kept, weight)
         if self._class_is_rare(kept):
             once = sum(self._learner.reservoir_offered) / sum(mass)  # rows count once, however many the passes
             rows = (self._learner.reservoir_rows(0), self._learner.reservoir_rows(1))
-            w = rare_class.direction(rows, weight * once)
+            other = self._with_offset(rare_class.direction(rows, weight * once), kept, weight)
+            found = max(found, other, key=lambda model: (round(model.value, 3), model.tpr + model.tnr))
+        return found
+
+    def _with_offset(self, w: Array, kept: tuple[int, int], weight: Array) -> LinearModel:
+        """The direction `w` with the exact best threshold on the kept rows."""
         scores = np.concatenate([np.asarray(self._learner.reservoir_scores(side, w)) for side in (0, 1)])
         points = frontier.scan(scores, np.repeat([False, True], kept), weight)
-        choice = _choose(dataclasses.replace(points, n_rows=max(int(sum(mass)), 1)), self.problem)
-        return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr)
+        rows = max(int(sum(self._learner.class_mass)), 1)
+        choice = _choose(dataclasses.replace(points, n_rows=rows), self.problem)
+        return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr, choice.value)
 
     def _class_is_rare(self, kept: tuple[int, int]) -> bool:
-        """Whether the kept rows say more about the direction than the steps have learned (`solvers.rare_class`)."""
+        """Whether the kept rows may say more about the direction than the steps have learned (`solvers.rare_class`)."""
         return (
             self.problem.constraint is None
             and rare_class.applies(kept, self._learner.reservoir_offered, self.n_features)
