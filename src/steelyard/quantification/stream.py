@@ -6,15 +6,11 @@ moved.
 
 The alarm. Let ``u_i`` be the membership of row i (`solvers.counting`), averaged over the models; its mean is linear
 in ``p``. After every ``window / 4`` rows the mean over the last `window` rows is compared with the mean over all rows
-between the last alarm and this window, one class at a time:
-
-    z = (mean of window - mean before) / sqrt(variance * (1/window + 1/before))
-
-and an alarm is raised when ``|z|`` exceeds the normal quantile that leaves ``a`` in both tails together, where ``a``
-is the false-alarm rate per row times ``window / 4``, over the number of classes (one for two, which mirror each
-other). Expectations add up whatever the dependence between overlapping windows, so the expected number of false
-alarms in N rows is at most N times the rate, if rows are independent. Rows that depend on their neighbours (a time
-series) vary more than this formula knows, and are alarmed at more often.
+between the last alarm and this window, one class at a time (`solvers.drift`), and an alarm is raised when a difference
+as large has a probability of at most ``a``: the false-alarm rate per row times ``window / 4``, over the number of
+classes (one for two, which mirror each other). Expectations add up whatever the dependence between overlapping
+windows, so the expected number of false alarms in N rows is at most N times the rate, if rows are independent. Rows
+that depend on their neighbours (a time series) vary more than the comparison knows, and are alarmed at more often.
 """
 
 from __future__ import annotations
@@ -24,17 +20,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples, check_array
 
-from ..solvers import counting
+from ..solvers import counting, drift
 from ._crossfit import Scored
 from .quantifier import Quantifier
 
 CHECKS = 4  # of the alarm in a window's length
+LARGEST_LEVEL = 0.01  # of one comparison, also where window and stated rate would allow more
 HALF_LIVES = 8  # a decaying window is cut where rows count for 1/256
 GROWTH = 0.1  # the models are fitted again when so many more labelled rows have come
 KEPT_ALARMS = 100
@@ -185,9 +181,8 @@ class StreamQuantifier(BaseEstimator):
         self._forget()
 
     def _forget(self) -> None:
-        """Start anew to learn what is normal: count, sum and sum of squares of memberships that left the window."""
-        k = len(self.classes_)
-        self._before, self._sum, self._squares = 0, np.zeros(k), np.zeros(k)
+        """Start anew to learn what is normal: a tally of the memberships that left the window."""
+        self._before = drift.Tally.of(np.zeros((0, len(self.classes_))))
         self._in_window = 0
 
     def _take(self, X: Any) -> None:
@@ -214,10 +209,7 @@ class StreamQuantifier(BaseEstimator):
             self._in_window += taken
             leaving = self._in_window - self.window
             if leaving > 0:
-                gone = u[end - self.window - leaving : end - self.window]
-                self._before += leaving
-                self._sum += gone.sum(axis=0)
-                self._squares += (gone**2).sum(axis=0)
+                self._before += drift.Tally.of(u[end - self.window - leaving : end - self.window])
                 self._in_window = self.window
             if self._since_check >= step:
                 self._since_check = 0
@@ -225,16 +217,11 @@ class StreamQuantifier(BaseEstimator):
         self._watched = u[-self.window :].copy()
 
     def _check(self, u: np.ndarray) -> None:
-        if self.false_alarms == 0.0 or self._before < self.window or self._in_window < self.window:
+        if self.false_alarms == 0.0 or min(self._before.size, self._in_window) < self.window:
             return
-        before = self._sum / self._before
-        pooled = (self._squares + (u**2).sum(axis=0)) / (self._before + len(u))
-        middle = (self._sum + u.sum(axis=0)) / (self._before + len(u))
-        variance = np.maximum(pooled - middle**2, 1e-12) * (1.0 / len(u) + 1.0 / self._before)
-        z = np.abs(u.mean(axis=0) - before) / np.sqrt(variance)
         compared = 1 if len(self.classes_) == 2 else len(self.classes_)
-        level = self.false_alarms / 1e4 * max(1, self.window // CHECKS) / compared
-        if z.max() > norm.isf(level / 2.0):
+        level = min(LARGEST_LEVEL, self.false_alarms / 1e4 * max(1, self.window // CHECKS)) / compared
+        if drift.moved(drift.Tally.of(u), self._before).min() <= level:
             self.n_alarms_ += 1
             self.alarms_ = [*self.alarms_, self.n_seen_][-KEPT_ALARMS:]
             self._forget()
