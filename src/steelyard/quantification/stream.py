@@ -160,7 +160,6 @@ class StreamQuantifier(BaseEstimator):
         self._fitted_on = 0
         self.n_seen_, self.n_alarms_, self.alarms_ = 0, 0, []
         self._rows: Any = None
-        self._since_check = 0
         self._rng = check_random_state(self.random_state)
 
     def _fit_when_due(self) -> None:
@@ -177,13 +176,12 @@ class StreamQuantifier(BaseEstimator):
         self._fitted_on, self._n_new = len(y), 0
         self._at = self._quantifier._likelihood.prevalence
         self._scored = None if self._rows is None else self._quantifier._crossfit.score(self._rows)
-        self._watched = np.zeros((0, len(self.classes_)))
         self._forget()
 
     def _forget(self) -> None:
-        """Start anew to learn what is normal: a tally of the memberships that left the window."""
-        self._before = drift.Tally.of(np.zeros((0, len(self.classes_))))
-        self._in_window = 0
+        """Start anew to learn what is normal: tallies of memberships, by steps, and of all before these steps."""
+        nothing = drift.Tally.of(np.zeros((0, len(self.classes_))))
+        self._step, self._steps, self._before = nothing, [nothing] * CHECKS, nothing
 
     def _take(self, X: Any) -> None:
         new = self._quantifier._crossfit.score(X)
@@ -198,30 +196,25 @@ class StreamQuantifier(BaseEstimator):
         return counting.posteriors(self._quantifier._likelihood(scores), self._at).mean(axis=0)
 
     def _watch(self, new: np.ndarray) -> None:
-        """Rows that leave the window of the alarm join what was before; every so many rows the two are compared."""
-        u = np.concatenate([self._watched, new])
-        step, end = max(1, self.window // CHECKS), len(self._watched)
-        while end < len(u):
-            taken = min(step - self._since_check, len(u) - end)
-            end += taken
-            self.n_seen_ += taken
-            self._since_check += taken
-            self._in_window += taken
-            leaving = self._in_window - self.window
-            if leaving > 0:
-                self._before += drift.Tally.of(u[end - self.window - leaving : end - self.window])
-                self._in_window = self.window
-            if self._since_check >= step:
-                self._since_check = 0
-                self._check(u[max(0, end - self.window) : end])
-        self._watched = u[-self.window :].copy()
+        """The last four steps are the window of the alarm; a step that leaves it joins what was before."""
+        length, start = max(1, self.window // CHECKS), 0
+        while start < len(new):
+            taken = new[start : start + length - self._step.size]
+            start += len(taken)
+            self.n_seen_ += len(taken)
+            self._step += drift.Tally.of(taken)
+            if self._step.size == length:
+                self._before += self._steps[0]
+                self._steps, self._step = [*self._steps[1:], self._step], drift.Tally.of(new[:0])
+                self._check()
 
-    def _check(self, u: np.ndarray) -> None:
-        if self.false_alarms == 0.0 or min(self._before.size, self._in_window) < self.window:
+    def _check(self) -> None:
+        window = sum(self._steps[1:], self._steps[0])
+        if self.false_alarms == 0.0 or self._steps[0].size == 0 or self._before.size < window.size:
             return
         compared = 1 if len(self.classes_) == 2 else len(self.classes_)
-        level = min(LARGEST_LEVEL, self.false_alarms / 1e4 * max(1, self.window // CHECKS)) / compared
-        if drift.moved(drift.Tally.of(u), self._before).min() <= level:
+        level = min(LARGEST_LEVEL, self.false_alarms / 1e4 * self._steps[0].size) / compared
+        if drift.moved(window, self._before).min() <= level:
             self.n_alarms_ += 1
             self.alarms_ = [*self.alarms_, self.n_seen_][-KEPT_ALARMS:]
             self._forget()

@@ -15,8 +15,8 @@ that it stated. So the tail is that of the saddlepoint (Lugannani and Rice, 1980
 
 Values of 0 and 1 make sums on a lattice, for which D is first moved half a row's worth, ``1/(2n)``, towards zero (the
 continuity correction); the more values there are between, the less so. With ``r`` the range of the values u, D is moved
-by ``r/(2n) |E exp(2 pi i u/r)|^n``. What is kept of past values must not grow with the stream, so a `Tally` holds them in
-bins of their log-odds, each with a mean of its own; what the bins hide of the variance joins K as that of a normal.
+by ``r/(2n) |E exp(2 pi i u/r)|^n``. What is kept of past values must not grow with the stream, so a `Tally` holds them
+in bins of their log-odds, each with a mean of its own; what the bins hide of the variance joins K as that of a normal.
 """
 
 from __future__ import annotations
