@@ -12,12 +12,12 @@ import json
 import warnings
 
 import numpy as np
+from sklearn.base import clone
 
 import steelyard as sy
 from _run import RESULTS, write
 from _sets import binary
 from quantification import MODEL, REPEATS, SETS, SIZE, TRAIN
-from sklearn.base import clone
 
 DIVISIONS, SEED = 8, 100
 PREVALENCES = np.linspace(0.0, 1.0, 21)
