@@ -1,13 +1,13 @@
 """Counting under prior shift: the same batches for every quantifier, on real data.
 
     python benchmarks/quantification.py              the comparison, set by set; goes on where it was stopped
+    python benchmarks/quantification.py redo NAME    one contender once more, on the same batches
     python benchmarks/quantification.py choose       our own methods on other sets: where the default was chosen
 
 For each set at most 1,000 rows train, the others are the pool from which batches of 100 rows are drawn: 21
 prevalences x 20 repeats (APP), and 100 batches as they come (NPP). All have the same logistic regression inside,
-except where their name says otherwise. Seconds are processor time. Intervals are judged on batches of their own,
-drawn at a prevalence known for the population (the pool), which the batch itself holds up to chance only. Needs QuaPy
-and mlquantify.
+except where their name says otherwise. Seconds are processor time. Needs QuaPy and mlquantify. Intervals are judged in
+`intervals.py`.
 """
 
 import json
@@ -101,34 +101,19 @@ def judge(quantifier, train, batches):
     return row
 
 
-def coverage(quantifier, pool, seed=1):
-    """The share of 95 % intervals that hold the population's prevalence, and their mean width."""
-    X, y = pool
-    rng, hit, width = np.random.default_rng(seed), [], []
-    sides = [np.flatnonzero(y == k) for k in (0, 1)]
-    for p in np.linspace(0.0, 1.0, 21):
-        for _ in range(REPEATS):
-            n = rng.binomial(SIZE, p)
-            low, high = quantifier.predict_interval(X[np.r_[rng.choice(sides[0], SIZE - n), rng.choice(sides[1], n)]])[
-                :, 1
-            ]
-            hit.append(low - 1e-9 <= p <= high + 1e-9)
-            width.append(high - low)
-    return {"covered": float(np.mean(hit)), "width": float(np.mean(width))}
-
-
-def one_set(name):
+def one_set(name, only=None):
+    """All contenders on a set, or those named."""
     train, pool = split(name)
     how = {"sample_size": SIZE, "random_state": 0}
     batches = {"shifted": list(APP(*pool, repeats=REPEATS, **how)), "natural": list(NPP(*pool, repeats=NATURAL, **how))}
     found = {"train": len(train[1]), "pool": len(pool[1]), "prevalence": float(train[1].mean()), "methods": {}}
     for who, quantifier in contenders().items():
+        if only is not None and who not in only:
+            continue
         try:
             found["methods"][who] = judge(quantifier, train, batches)
         except Exception as error:
             found["methods"][who] = {"failed": f"{type(error).__name__}: {error}"[:200]}
-        if who == "Quantifier auto":
-            found["intervals"] = coverage(quantifier, pool)
         print(name, who, found["methods"][who].get("shifted", "failed"), flush=True)
     return found
 
@@ -138,12 +123,14 @@ def known(result):
     return json.loads(path.read_text())["sets"] if path.exists() else {}
 
 
-def compare():
+def compare(redo=None):
     sets = known("counting")
     for name in SETS:
-        if name not in sets:
+        if redo is not None:
+            sets[name]["methods"] |= one_set(name, redo)["methods"]
+        elif name not in sets:
             sets[name] = one_set(name)
-            write("counting", {"size": SIZE, "repeats": REPEATS, "sets": sets}, show=False)
+        write("counting", {"size": SIZE, "repeats": REPEATS, "sets": sets}, show=False)
 
 
 def choose():
@@ -162,4 +149,7 @@ def choose():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    choose() if "choose" in sys.argv else compare()
+    if "choose" in sys.argv:
+        choose()
+    else:
+        compare(sys.argv[2:] if "redo" in sys.argv else None)
