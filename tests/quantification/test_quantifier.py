@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -198,6 +198,14 @@ def test_what_is_refused():
         sy.Quantifier(cv=[(np.arange(400), np.flatnonzero(Y == 0))]).fit(X, Y)
     with pytest.raises(TypeError, match="no scores to count by"):
         sy.Quantifier(_Mute()).fit(X, Y)
+    with pytest.raises(TypeError, match="Ridge has no classes_"):
+        sy.Quantifier(Ridge()).fit(X, Y)
+    with pytest.raises(ValueError, match="no labelled rows"):
+        sy.Quantifier().fit(X[:0], Y[:0])
+    with pytest.raises(ValueError, match="Are some missing"):
+        sy.Quantifier().fit(X[:4], np.array(["a", "b", None, "a"], dtype=object))
+    with pytest.raises(ValueError, match="holds out 1 and fits on 99"):
+        sy.Quantifier(cv=0.01).fit(X[:100], Y[:100])
     with pytest.raises(NotFittedError):
         sy.Quantifier().predict(X)
 

@@ -109,6 +109,18 @@ def test_labels_sparse_clone_and_pickle():
     np.testing.assert_array_equal(again.update(new).prevalence_, q.update(new).prevalence_)
 
 
+@pytest.mark.parametrize("first", [sp.csr_matrix, np.asarray])
+def test_dense_and_sparse_rows_may_alternate(first):
+    plain = started(window=300)[0]
+    rng = np.random.default_rng(5)
+    q = sy.StreamQuantifier(random_state=0, window=300)
+    X, y = rows(np.random.default_rng(0), 800, 0.3)
+    q.partial_fit(first(X), y, classes=[0, 1])
+    new = rows(rng, 200, 0.5)[0]
+    q.update(new).update(sp.csr_matrix(new))
+    np.testing.assert_allclose(q.prevalence_, plain.update(new).update(new).prevalence_, atol=1e-4)
+
+
 def test_three_classes():
     rng = np.random.default_rng(1)
 
@@ -126,6 +138,8 @@ def test_what_is_refused():
     q = sy.StreamQuantifier()
     with pytest.raises(NotFittedError, match="call partial_fit"):
         q.update(X)
+    with pytest.raises(NotFittedError, match="call update"):
+        _ = q.prevalence_
     q.partial_fit(X[:1], y[:1], classes=[0, 1])  # one class so far: no models yet
     with pytest.raises(NotFittedError, match="labelled rows of every class"):
         q.update(X)
@@ -138,6 +152,9 @@ def test_what_is_refused():
         q.partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="the batch is empty"):
         q.update(X[:0])
+    for call in (lambda: q.update(X[:, :2]), lambda: q.partial_fit(X[:, :2], y)):
+        with pytest.raises(ValueError, match="rows have 2 features here and had 3"):
+            call()
     with pytest.raises(ValueError, match="window is a number of rows"):
         sy.StreamQuantifier(window=0).partial_fit(X, y)
     with pytest.raises(ValueError, match="two or more classes"):

@@ -111,6 +111,12 @@ def _splits(cv: Any, X: Any, codes: np.ndarray, classes: np.ndarray, random_stat
             folds = StratifiedKFold(min(int(cv), fewest), shuffle=True, random_state=random_state)
             return folds.split(np.zeros(len(codes)), codes)
         if 0.0 < cv < 1.0:
+            held, k = int(np.ceil(float(cv) * len(codes))), len(counts)
+            if min(held, len(codes) - held) < k:
+                raise ValueError(
+                    f"cv={cv!r} of {len(codes)} rows holds out {held} and fits on {len(codes) - held}: both parts need "
+                    f"a row of each of the {k} classes"
+                )
             share = StratifiedShuffleSplit(1, test_size=float(cv), random_state=random_state)
             return share.split(np.zeros(len(codes)), codes)
     elif hasattr(cv, "__iter__"):
@@ -120,6 +126,8 @@ def _splits(cv: Any, X: Any, codes: np.ndarray, classes: np.ndarray, random_stat
 
 def _responses(model: Any, X: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the classes called (n,), and scores (n, 1) of the second of two classes or (n, K)."""
+    if not hasattr(model, "classes_"):
+        raise TypeError(f"{type(model).__name__} has no classes_ after fit: a classifier is needed")
     known = np.asarray(model.classes_)
     if not np.array_equal(known, classes):
         raise ValueError(f"the classifier knows the classes {known.tolist()}, the rows {classes.tolist()}")

@@ -82,6 +82,11 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         if self.method not in ("auto", *METHODS):
             raise ValueError(f"method is 'auto' or one of {', '.join(METHODS)}; got {self.method!r}")
         y = column_or_1d(y, warn=True)
+        if len(y) == 0:
+            raise ValueError("there are no labelled rows to fit on")
+        kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
+        if len(kinds) > 1:
+            raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
         check_classification_targets(y)
         if _num_samples(X) != len(y):
             raise ValueError(f"X has {_num_samples(X)} rows and y has {len(y)}")

@@ -66,6 +66,7 @@ class StreamQuantifier(BaseEstimator):
     alarms_ : list of int
         Rows seen at the latest alarms, at most 100; `n_alarms_` counts all.
     classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
 
     Examples
     --------
@@ -124,9 +125,9 @@ class StreamQuantifier(BaseEstimator):
 
     def update(self, X: Any) -> StreamQuantifier:
         """Take unlabelled rows into the window."""
-        X = self._array(X)
         if not hasattr(self, "_quantifier"):
             raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
+        X = self._array(X)
         for start in range(0, X.shape[0], BLOCK):
             self._take(X[start : start + BLOCK])
         return self
@@ -134,7 +135,8 @@ class StreamQuantifier(BaseEstimator):
     @property
     def prevalence_(self) -> np.ndarray:
         """Of each class in the window, in the order of ``classes_``."""
-        return self._quantifier._count(*self._window())[0]
+        scored, weight = self._window()
+        return self._quantifier._count(scored, weight)[0]
 
     def interval(self, confidence: float = 0.95) -> np.ndarray:
         """Low and high for the prevalence in the population of the window, (2, n_classes)."""
@@ -233,7 +235,14 @@ class StreamQuantifier(BaseEstimator):
     def _array(self, X: Any) -> Any:
         if _num_samples(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
-        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if not hasattr(self, "n_features_in_"):
+            self.n_features_in_, self._is_sparse = X.shape[1], sp.issparse(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"rows have {X.shape[1]} features here and had {self.n_features_in_} in the first call")
+        if sp.issparse(X) == self._is_sparse:
+            return X
+        return sp.csr_matrix(X) if self._is_sparse else X.toarray()
 
 
 def _latest(old: Any, new: Any, most: int) -> Any:

@@ -5,9 +5,9 @@ under the hypothesis that all are draws from one distribution, for which the poo
 probability of a difference at least as large, of either sign.
 
 The normal distribution is not good enough. An alarm that may be false once in a million rows needs tails of 1e-3 and
-less, and a class of 1 % in a window of 200 rows has a Poisson tail there: the normal one raised seven times the alarms
-that it stated. So the tail is that of the saddlepoint (Lugannani and Rice, 1980). With the cumulant generating function
-``K`` of the pooled values,
+less, and the count of a clear class of 1 % in a window of 200 rows has a Poisson tail there, in which a normal one
+raises several times the alarms that it states. So the tail is that of the saddlepoint (Lugannani and Rice, 1980). With
+the cumulant generating function ``K`` of the pooled values,
 
     K_D(t) = n K(t/n) + b K(-t/b),     t solves K_D'(t) = D,
     w = sqrt(2 (t D - K_D(t))),        v = t sqrt(K_D''(t)),
