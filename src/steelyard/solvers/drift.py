@@ -51,8 +51,11 @@ class Tally:
         bins = np.rint((place + 1.0) * 0.5 * (BINS - 1)).astype(np.intp)
         columns = values.shape[1]
         at = (bins + BINS * np.arange(columns)).ravel()
-        parts = [np.bincount(at, (values**k).ravel(), BINS * columns).reshape(columns, BINS) for k in (0, 1, 2)]
-        return cls(*parts)
+
+        def total(of: Array) -> Array:
+            return np.bincount(at, of.ravel(), BINS * columns).reshape(columns, BINS).astype(np.float64)
+
+        return cls(total(np.ones_like(values)), total(values), total(values**2))
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
@@ -69,7 +72,7 @@ def moved(window: Tally, before: Tally) -> Array:
     mean = pooled.sums.sum(axis=1) / (n + b)
     variance = np.maximum(pooled.squares.sum(axis=1) / (n + b) - mean**2, 0.0)
     error = np.sqrt(np.maximum(variance * (1.0 / n + 1.0 / b), 1e-300))
-    found = 2.0 * ndtr(-np.abs(gap) / error)
+    found: Array = 2.0 * ndtr(-np.abs(gap) / error)
     for c in np.flatnonzero((np.abs(gap) > PLAIN * error) & (variance > 0.0)):
         seen = pooled.counts[c] > 0
         values, shares = pooled.sums[c, seen] / pooled.counts[c, seen], pooled.counts[c, seen] / (n + b)
