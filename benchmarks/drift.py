@@ -130,15 +130,14 @@ def alarms(found):
     """The false-alarm rate with an interval: sets, classifiers, prevalences, windows."""
     logistic, forest = LogisticRegression(max_iter=1000), RandomForestClassifier(100, random_state=0)
     settings = (("logistic", logistic, WINDOW, 0.01), ("logistic", logistic, 200, 0.2), ("forest", forest, 200, 0.2))
-    for name, load in SETS.items():
-        X, y = load()
-        for (who, model, window, rate), p in product(settings, (0.01, 0.3)):
-            key = f"{name}, {who}, {p:g}, {window}"
-            if key not in found:
-                found[key] = {"set": name, "model": who, "p": p, "window": window, "rate": rate}
-                found[key] |= calm(model, X, y, p, window, rate)
-                print(key, found[key], flush=True)
-                yield
+    rows = {name: load() for name, load in SETS.items()}
+    for (who, model, window, rate), p, name in product(settings, (0.01, 0.3), SETS):
+        key = f"{name}, {who}, {p:g}, {window}"
+        if key not in found:
+            found[key] = {"set": name, "model": who, "p": p, "window": window, "rate": rate}
+            found[key] |= calm(model, *rows[name], p, window, rate)
+            print(key, found[key], flush=True)
+            yield
 
 
 SETS = {

@@ -182,7 +182,7 @@ class StreamQuantifier(BaseEstimator):
 
     def _forget(self) -> None:
         """Start anew to learn what is normal: tallies of memberships, by steps, and of all before these steps."""
-        nothing = drift.Tally.of(np.zeros((0, len(self.classes_))))
+        nothing = drift.Tally.nothing(len(self.classes_))
         self._step, self._steps, self._before = nothing, [nothing] * CHECKS, nothing
 
     def _take(self, X: Any) -> None:
@@ -199,15 +199,17 @@ class StreamQuantifier(BaseEstimator):
 
     def _watch(self, new: np.ndarray) -> None:
         """The last four steps are the window of the alarm; a step that leaves it joins what was before."""
-        length, start = max(1, self.window // CHECKS), 0
-        while start < len(new):
-            taken = new[start : start + length - self._step.size]
-            start += len(taken)
-            self.n_seen_ += len(taken)
-            self._step += drift.Tally.of(taken)
+        length = max(1, self.window // CHECKS)
+        begun = min(len(new), length - self._step.size)
+        whole = (len(new) - begun) // length
+        end = begun + whole * length
+        inner = drift.Tally.steps(new[begun:end], length, whole)
+        for part in (drift.Tally.of(new[:begun]), *inner, drift.Tally.of(new[end:])):
+            self._step += part
+            self.n_seen_ += part.size
             if self._step.size == length:
                 self._before += self._steps[0]
-                self._steps, self._step = [*self._steps[1:], self._step], drift.Tally.of(new[:0])
+                self._steps, self._step = [*self._steps[1:], self._step], drift.Tally.nothing(len(self.classes_))
                 self._check()
 
     def _check(self) -> None:

@@ -44,18 +44,28 @@ class Tally:
     squares: Array
 
     @classmethod
+    def nothing(cls, columns: int) -> Tally:
+        """Of no rows."""
+        return cls(*np.zeros((3, columns, BINS)))
+
+    @classmethod
     def of(cls, values: Array) -> Tally:
         """From values (rows, columns)."""
+        return cls.steps(values, max(1, len(values)), 1)[0]
+
+    @classmethod
+    def steps(cls, values: Array, length: int, count: int) -> list[Tally]:
+        """One for each of `count` times `length` rows."""
         with np.errstate(divide="ignore"):
             place = np.clip(logit(values) / WIDEST, -1.0, 1.0)
         bins = np.rint((place + 1.0) * 0.5 * (BINS - 1)).astype(np.intp)
-        columns = values.shape[1]
-        at = (bins + BINS * np.arange(columns)).ravel()
+        shape = (count, values.shape[1], BINS)
+        at = (np.arange(len(values))[:, None] // length * shape[1] + np.arange(shape[1])) * BINS + bins
 
         def total(of: Array) -> Array:
-            return np.bincount(at, of.ravel(), BINS * columns).reshape(columns, BINS).astype(np.float64)
+            return np.bincount(at.ravel(), of.ravel(), count * shape[1] * BINS).reshape(shape).astype(np.float64)
 
-        return cls(total(np.ones_like(values)), total(values), total(values**2))
+        return [cls(*parts) for parts in zip(total(np.ones_like(values)), total(values), total(values**2), strict=True)]
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
