@@ -129,7 +129,7 @@ def calm(model, X, y, p, window, rate, seed=3):
 def alarms(found):
     """The false-alarm rate with an interval: sets, classifiers, prevalences, windows."""
     logistic, forest = LogisticRegression(max_iter=1000), RandomForestClassifier(100, random_state=0)
-    settings = (("logistic", logistic, WINDOW, 0.01), ("logistic", logistic, 200, 0.2), ("forest", forest, 200, 0.2))
+    settings = (("logistic", logistic, 200, 0.2), ("forest", forest, 200, 0.2), ("logistic", logistic, WINDOW, 0.01))
     rows = {name: load() for name, load in SETS.items()}
     for (who, model, window, rate), p, name in product(settings, (0.01, 0.3), SETS):
         key = f"{name}, {who}, {p:g}, {window}"

@@ -128,7 +128,7 @@ def alarms(found):
     if not found.get("alarms"):
         return "*No results yet: run `python benchmarks/drift.py alarms`.*"
     rows = []
-    for one in found["alarms"].values():
+    for one in sorted(found["alarms"].values(), key=lambda one: (one["set"], one["model"], one["window"], one["p"])):
         # The interval of a Poisson mean
         low, high = chi2.ppf(0.025, 2 * one["alarms"]) / 2, chi2.ppf(0.975, 2 * one["alarms"] + 2) / 2
         share = f"{one['alarms'] / one['allowed']:.2f} ({np.nan_to_num(low) / one['allowed']:.2f} to "
