@@ -43,6 +43,7 @@ def everything(folder):
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
     made_path_views.everything(RESULTS, folder)
+    made_qvalue.figures(RESULTS, folder)
     for name in EXAMPLES:
         (folder / f"{name}.txt").write_text(printed(name))
 
@@ -136,6 +137,7 @@ def frontier_figure(path):
 FROM = {  # tables made from a file of another name
     "structural_quality": "structural",
     "structural_optimum": "structural",
+    "qvalue_recipes": "qvalue",
     **made_counting.FROM,
     **made_neyman_pearson.FROM,
 }
@@ -153,6 +155,8 @@ TABLES = {
     "cost_path": made_path_views.cost_path_table,
     "quantiles": made_path_views.quantiles_table,
     "qvalue": made_qvalue.qvalue_table,
+    "qvalue_recipes": made_qvalue.recipes_table,
+    "qvalue_choice": made_qvalue.choice_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": made_structural.structural_table,

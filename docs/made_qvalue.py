@@ -1,9 +1,12 @@
-"""The tables of the q-value page, from ``benchmarks/results/qvalue.json``."""
+"""The tables and the figure of the q-value page, from ``benchmarks/results/qvalue*.json``."""
+
+import json
 
 import numpy as np
 from made_tables import markdown
 
 LOOP = "Percolator loop"
+OURS = {"linear": "QValueClassifier", "rbf": "QValueClassifier, rbf", "stochastic": "QValueClassifier, stochastic"}
 
 
 def qvalue_table(found):
@@ -38,7 +41,7 @@ def _summary(tables, rates):
     """Our classifier over the loop, in percent of accepted targets, on the deals that both were measured on."""
     rows = []
     for name, case in tables.items():
-        for label, contender in (("linear", "QValueClassifier"), ("rbf", "QValueClassifier, rbf")):
+        for label, contender in OURS.items():
             both = {"seeds": {k: seed for k, seed in case["seeds"].items() if contender in seed and LOOP in seed}}
             if not both["seeds"]:
                 continue
@@ -49,3 +52,59 @@ def _summary(tables, rates):
             rows.append((name, label, *cells, len(both["seeds"])))
     header = ("", "", *(f"q <= {rate}" for rate in rates), "deals")
     return "Against the Percolator loop:\n\n" + markdown(header, rows)
+
+
+def recipes_table(found):
+    """How often each recipe was chosen, over tables, deals and folds."""
+    rows = []
+    for label, contender in OURS.items():
+        for rate in map(str, found["rates"]):
+            fits = [
+                recipe for case in found["tables"].values() for seed in case["seeds"].values()
+                for recipe in seed.get(contender, {}).get("recipes", {}).get(rate, [])
+            ]  # fmt: skip
+            if label != "stochastic" and fits:
+                times = sorted(((fits.count(name), name) for name in set(fits)), reverse=True)
+                rows.append((label, rate, ", ".join(f"{name} {count}" for count, name in times), len(fits)))
+    return markdown(("", "q <=", "chosen", "fits"), rows)
+
+
+def choice_table(found):
+    rows = []
+    for rule in found["rules"]["linear"]:
+        both = [found["rules"][kernel][rule] for kernel in ("linear", "rbf")]
+        rows.append((rule, *(f"{100 * r['mean']:.1f} % ({100 * r['worst']:.0f} %)" for r in both)))
+    header = (
+        "the default is left for a gain of more than",
+        "linear: accepted, of the best recipe's (worst case)",
+        "rbf",
+    )
+    cases = sum(len(rates) for rates in found["sets"].values())
+    return markdown(header, rows) + f"\n\n{len(found['sets'])} data sets, {cases} choices."
+
+
+def figures(results, folder):
+    """What each deal gives over the Percolator loop, in percent."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = json.loads((results / "qvalue.json").read_text())
+    rates = [str(rate) for rate in found["rates"] if rate >= 0.01]  # below that a single decoy decides
+    figure, axes = plt.subplots(1, len(rates), figsize=(5 * len(rates), 3.6), layout="constrained", sharey=True)
+    for ax, rate in zip(axes, rates, strict=True):
+        for number, (label, contender) in enumerate(OURS.items()):
+            for place, case in enumerate(found["tables"].values()):
+                deals = [s for s in case["seeds"].values() if contender in s and LOOP in s]
+                gain = [100 * (s[contender]["accepted"][rate] / s[LOOP]["accepted"][rate] - 1) for s in deals]
+                height, look = place + 0.2 * (number - 1), {"color": f"C{number}", "label": "" if place else label}
+                ax.plot(gain, [height] * len(gain), "o", ms=4, alpha=0.5, color=f"C{number}")
+                ax.plot(np.mean(gain) if gain else np.nan, height, "|", ms=14, mew=2, **look)
+        ax.axvline(0, color="0.6", lw=1)
+        ax.set(title=f"q <= {rate}", xlabel="accepted targets against the Percolator loop, %")
+    axes[0].set_yticks(range(len(found["tables"])), list(found["tables"]))
+    axes[0].invert_yaxis()
+    axes[0].legend(title="mean of deals")
+    figure.savefig(folder / "qvalue.svg")
+    plt.close(figure)

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 import steelyard as sy
 from steelyard.solvers import q_value as qv
+from steelyard.solvers import q_value_steps as steps
 from steelyard.solvers.landmarks import place
 from steelyard.solvers.target_decoy import chance_right
 
@@ -20,7 +21,7 @@ def rows(seed=0, n=1500):
     target = right | (rng.random(n) < 0.5)
     X = rng.normal(size=(n, 4))
     X[right] += [2.0, 2.0, 0.0, 0.0]
-    return qv.Rows(np.hstack([X, np.ones((n, 1))]), target, np.ones(n))
+    return steps.Rows(np.hstack([X, np.ones((n, 1))]), target, np.ones(n))
 
 
 def accepted(scores, data, max_q):
@@ -30,22 +31,22 @@ def accepted(scores, data, max_q):
 def test_the_best_column_is_the_best_one():
     data = rows()
     counts = {
-        (j, sign): np.mean([accepted(sign * data.Z[:, j], data, 0.05 * times) for times in qv.AROUND])
+        (j, sign): np.mean([accepted(sign * data.Z[:, j], data, 0.05 * times) for times in steps.AROUND])
         for j in range(4) for sign in (1, -1)
     }  # fmt: skip
     j, sign = max(counts, key=counts.get)
-    w = qv.best_column(data, 0.05)
+    w = steps.best_column(data, 0.05)
     assert w[j] == sign
     assert np.count_nonzero(w) == 1
-    flipped = qv.Rows(-data.Z, data.is_target, data.weight)
-    assert qv.best_column(flipped, 0.05)[j] == -sign
-    sparse = qv.Rows(sp.csr_matrix(data.Z), data.is_target, data.weight)
-    assert np.array_equal(qv.best_column(sparse, 0.05), w)
+    flipped = steps.Rows(-data.Z, data.is_target, data.weight)
+    assert steps.best_column(flipped, 0.05)[j] == -sign
+    sparse = steps.Rows(sp.csr_matrix(data.Z), data.is_target, data.weight)
+    assert np.array_equal(steps.best_column(sparse, 0.05), w)
 
 
 def test_levelling_keeps_the_ranking_and_sets_the_scale():
     data, w = rows(), np.array([1.0, 0.5, 0.1, 0.0, 3.0])
-    level = qv._levelled(w, data, 0.05)
+    level = steps.levelled(w, data, 0.05)
     scores = data.Z @ level
     assert np.array_equal(np.argsort(scores), np.argsort(data.Z @ w))
     assert np.median(scores[~data.is_target]) == pytest.approx(-1.0)
@@ -58,7 +59,7 @@ def test_levelling_keeps_the_ranking_and_sets_the_scale():
 def test_the_threshold_of_the_longest_list_within_the_cap(table, max_q):
     scores, target = (np.array(column) for column in zip(*table, strict=True))
     scores = scores.astype(float)
-    found, count = qv._threshold(scores, qv.Rows(None, target, np.ones(len(target))), max_q)
+    found, count = qv._threshold(scores, steps.Rows(None, target, np.ones(len(target))), max_q)
     lists = [
         (target & (scores >= u)).sum() for u in scores
         if (~target & (scores >= u)).sum() <= max_q * (target & (scores >= u)).sum() and (target & (scores >= u)).any()
@@ -76,9 +77,9 @@ def test_the_exchange_rate_makes_the_threshold_stationary():
     right = rng.random(n) < 0.2
     target = right | (rng.random(n) < 0.5)
     scores = rng.normal(size=n) + 3.0 * right
-    data = qv.Rows(scores[:, None], target, np.ones(n))
-    rate = qv.exchange_rate(scores, chance_right(scores, target, data.weight), data, 0.02)
-    threshold = qv.cut(scores, target, data.weight, 0.02).threshold
+    data = steps.Rows(scores[:, None], target, np.ones(n))
+    rate = steps.exchange_rate(scores, chance_right(scores, target, data.weight), data, 0.02)
+    threshold = steps.cut(scores, target, data.weight, 0.02).threshold
     near = np.abs(scores - threshold) < 0.05
     assert rate == pytest.approx((near & target).sum() / (near & ~target).sum(), rel=0.15)
 
@@ -94,35 +95,77 @@ def test_the_ascent_climbs_and_its_gradient_is_right():
 
     start = np.array([1.0, 0.2, 0.3, 0.1, -3.0])
     assert check_grad(value, slope, start) < 1e-6
-    end = qv._climb(data, start, 0.5, gain)
+    end = steps._climb(data, start, 0.5, gain)
     assert value(end) < value(start) - 1e-4
     assert np.abs(slope(end)).max() < 0.1 * np.abs(slope(start)).max()
 
 
 def test_the_mixture_finds_the_direction_of_the_right_targets():
     data = rows(2, 6000)
-    w = qv.mixture(data, np.array([1.0, 0, 0, 0, 0]), qv.Aim(0.05))
+    w = steps.mixture(data, np.array([1.0, 0, 0, 0, 0]), steps.Aim(0.05))
     assert w[0] == pytest.approx(w[1], rel=0.3)
     assert np.abs(w[2:4]).max() < 0.2 * w[0]
 
 
 @pytest.mark.parametrize("last", ["loop", "mixture"])
 def test_nothing_to_start_from_is_left_as_it_is(last):
-    data = qv.Rows(np.c_[np.r_[np.ones(50), np.zeros(50)], np.ones(100)], np.arange(100) >= 50, np.ones(100))
+    data = steps.Rows(np.c_[np.r_[np.ones(50), np.zeros(50)], np.ones(100)], np.arange(100) >= 50, np.ones(100))
     w = np.array([1.0, 0.0])  # every decoy above every target
-    assert np.array_equal(getattr(qv, last)(data, w, qv.Aim(0.01)), w)
+    assert np.array_equal(getattr(steps, last)(data, w, steps.Aim(0.01)), w)
 
 
-def test_recipes_are_chosen_only_for_a_clear_gain():
+@pytest.mark.parametrize("kernel", [None, qv.Kernel(0.1, 20)])
+def test_the_recipe_is_the_one_that_rows_left_out_speak_for(kernel):
     data = rows(3, 3000)
     folds = np.array_split(np.random.default_rng(0).permutation(3000), 3)
-    found = qv.solve(data.Z[:, :4], data.is_target, qv.Aim(0.05), folds)
-    assert set(found.held_out) == set(qv.LINEAR)
-    others = max(count for name, count in found.held_out.items() if name != qv.DEFAULT)
-    if found.recipe == qv.DEFAULT:
-        assert others <= (1 + qv.CLEARLY) * found.held_out[qv.DEFAULT]
-    else:
-        assert found.held_out[found.recipe] > (1 + qv.CLEARLY) * found.held_out[qv.DEFAULT]
+    found = qv.solve(data.Z[:, :4], data.is_target, steps.Aim(0.05), folds, kernel=kernel)
+    curved = {"rbf mixture", "rbf mean"} if kernel else set()
+    assert set(found.held_out) == {"loop", "mixture", "annealed", "mean"} | curved
+    left_out = qv._left_out(steps.Rows(data.Z[:, :4], data.is_target, data.weight), steps.Aim(0.05), folds, kernel)
+    cap, counts = qv.counted(left_out, data, 0.05)
+    assert found.recipe == qv.choose(counts, cap)
+    assert found.held_out == {name: pytest.approx(count.mean()) for name, count in counts.items()}
+
+
+def test_the_default_is_left_only_for_more_than_chance():
+    """A kernel that rows left out find worse neither is taken nor lets another recipe in by being weak."""
+    flat = np.array([900.0, 950.0, 1000.0, 1050.0, 1100.0])
+    sd = qv.chance(flat, 0.01)
+    choose = lambda **gains: qv.choose({"mixture": flat, **{name: flat + gain for name, gain in gains.items()}}, 0.01)
+    assert choose(loop=0.9 * qv.CLEARLY * sd) == "mixture"
+    assert choose(loop=1.1 * qv.CLEARLY * sd) == "loop"
+    assert choose(loop=0.9 * qv.CLEARLY * sd, **{"rbf mean": -200.0, "rbf mixture": -300.0}) == "mixture"
+    assert choose(loop=0.9 * qv.CLEARLY * sd, **{"rbf mean": 1.0}) == "rbf mean"
+    assert choose(**{"rbf mean": 1.0, "rbf mixture": 2.0}) == "rbf mean"
+    assert choose(**{"rbf mean": 0.0, "rbf mixture": 2.0 * sd}) == "rbf mixture"
+    assert qv.choose({}, 0.01) == "mixture"
+
+
+def test_lists_of_too_few_decoys_are_counted_at_a_higher_cap():
+    data = rows(4, 3000)
+    scores = {"mixture": data.Z @ np.array([1.0, 1.0, 0.0, 0.0, 0.0]), "loop": data.Z[:, 0]}
+    cap, counts = qv.counted(scores, data, 0.002)
+    longest = lambda at: max(
+        np.mean([accepted(s, data, at * times) for times in steps.AROUND]) for s in scores.values()
+    )
+    assert cap in 0.002 * 2.0 ** np.arange(1, 9)
+    assert cap * longest(cap) >= qv.DECOYS > cap / 2 * longest(cap / 2)
+    assert counts["loop"].tolist() == [accepted(scores["loop"], data, cap * times) for times in steps.AROUND]
+    assert qv.counted(scores, data, 0.2)[0] == 0.2
+    assert qv.counted({"mixture": -scores["mixture"]}, data, 0.1)[0] == 0.4  # no list at all
+
+
+def test_the_spread_of_a_count_is_that_of_many_data_sets():
+    """Scores whose lists are known: the standard deviation over draws, against the mean estimate of it."""
+    rng = np.random.default_rng(0)
+    counts = []
+    for _ in range(200):
+        right = np.arange(6000) < 900
+        target = right | (rng.random(6000) < 0.5)
+        data = steps.Rows(None, target, np.ones(6000))
+        counts.append(steps.accepted_at(rng.normal(size=6000) + 3.0 * right, data, steps.around(0.05)))
+    observed = np.std([count.mean() for count in counts])
+    assert np.mean([qv.chance(count, 0.05) for count in counts]) == pytest.approx(observed, rel=0.25)
 
 
 def test_landmarks_have_the_kernel_as_inner_products():

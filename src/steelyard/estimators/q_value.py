@@ -13,35 +13,37 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..solvers import q_value
+from ..solvers.q_value_steps import Aim
 from ..solvers.target_decoy import check_targets, q_values
-from ._binary import check_weight, encode_labels
+from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params
 
 WIDE = 0.3  # times gamma="scale"
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
 
 
-class QValueClassifier(ClassifierMixin, BaseEstimator):
+class QValueClassifier(BinaryMixin, BaseEstimator):
     """As many accepted targets as possible while the decoys among them stay below a share `max_q`.
 
     Targets are a mixture of right and wrong matches, decoys are known to be wrong and tell how many wrong ones a list
     holds. The loss levels off for targets that cannot be accepted anyway; several ways of training compete on rows
-    left out (`held_out_`), and the best is refitted. Scale the features first (`StandardScaler`).
+    left out (`held_out_`), and one is refitted: the default unless another gains more than chance would give it. Scale
+    the features first (`StandardScaler`).
 
     Parameters
     ----------
     max_q : float, default=0.01
         Decoys allowed per accepted target, above 0 and at most 1.
     kernel : {"linear", "rbf"}, default="linear"
-        "rbf" adds the Nystroem features of an RBF kernel to the columns and lets them compete with the linear model.
+        "rbf" adds the Nystroem features of an RBF kernel to the columns, and stays linear where rows left out say so.
     gamma : float or "scale", default=None
         Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that.
-    n_components : int, default=100
+    n_components : int, default=50
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
     C : float, default=10.0
         Weight of the loss of a row against ``|w|^2 / 2``.
@@ -64,7 +66,8 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
     recipe_ : str
         The way of training that was chosen.
     held_out_ : dict of str to float
-        For each of them the targets accepted among rows left out, the mean over rates from half to twice `max_q`.
+        For each of them the targets accepted among rows left out, the mean over rates from half to twice `max_q` (or a
+        double of it, where lists at `max_q` hold fewer than ten decoys).
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         Where the model is linear (`kernel="linear"`, or a linear model won).
     classes_ : ndarray of shape (2,)
@@ -90,7 +93,7 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
         *,
         kernel: str = "linear",
         gamma: Any = None,
-        n_components: int = 100,
+        n_components: int = 50,
         C: float = 10.0,
         solver: str = "annealed",
         cv: int = 3,
@@ -129,26 +132,24 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
                 X, is_target, float(self.max_q), passes=int(self.max_iter), seed=seed, sample_weight=weight
             )
         else:
-            gamma = None if self.kernel == "linear" else _gamma(self.gamma, X, weight)
-            aim = q_value.Aim(
-                float(self.max_q), float(self.C), int(self.max_iter), gamma, int(self.n_components), seed
-            )  # fmt: skip
-            found = q_value.solve(X, is_target, aim, folds, weight)
+            aim = Aim(float(self.max_q), float(self.C), int(self.max_iter))
+            found = q_value.solve(X, is_target, aim, folds, weight, self._kernel(X, weight, seed))
         self._take(found)
         return self
 
+    def _kernel(self, X: Any, weight: np.ndarray | None, seed: int) -> q_value.Kernel | None:
+        if self.kernel == "linear":
+            return None
+        return q_value.Kernel(_gamma(self.gamma, X, weight), int(self.n_components), seed)
+
     def _take(self, found: q_value.QValueResult) -> None:
-        self._model, self.recipe_, self.held_out_, self.n_iter_ = (
-            found.model,
-            found.recipe,
-            found.held_out,
-            found.n_iter,
-        )
+        self._model, self.n_iter_ = found.model, found.n_iter
+        self.recipe_, self.held_out_ = found.recipe, found.held_out
         for name in ("coef_", "intercept_"):
             vars(self).pop(name, None)
         if found.model.features is None:
-            self.coef_ = self._sign() * found.model.w.reshape(1, -1)
-            self.intercept_ = self._sign() * np.array([found.model.intercept])
+            self.coef_ = self._sign * found.model.w.reshape(1, -1)
+            self.intercept_ = self._sign * np.array([found.model.intercept])
         if self.verbose:
             counts = ", ".join(f"{name} {count:.0f}" for name, count in found.held_out.items())
             print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
@@ -162,14 +163,14 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed scores, positive for ``classes_[1]``; what `accepted` ranks by when that is the target class."""
-        return self._sign() * self._scores(X)
+        scores = self._scores(X)
+        return self._sign * scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of targets where the score is within `max_q` by the rows left out in training.
 
         For a list of a new batch at `max_q` use `accepted`, which counts that batch's own decoys."""
-        called = self._scores(X) > 0
-        return self.classes_[(called == (self._positive == self.classes_[1])).astype(int)]
+        return self._labels(self._scores(X) > 0)
 
     def accepted(self, X: Any, is_target: Any) -> np.ndarray:
         """Which rows of this batch are targets with a q-value of at most `max_q`, by the batch's own decoys."""
@@ -180,10 +181,6 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self._model(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-
-    def _sign(self) -> float:
-        check_is_fitted(self)
-        return 1.0 if self._positive == self.classes_[1] else -1.0
 
     def _check_parameters(self) -> None:
         if not isinstance(self.max_q, numbers.Real) or not 0.0 < self.max_q <= 1.0:
@@ -207,7 +204,6 @@ class QValueClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 

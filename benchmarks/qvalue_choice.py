@@ -1,0 +1,101 @@
+"""How clear a gain among rows left out must be before the q-value classifier leaves its default recipe.
+
+Simulated targets and decoys, so that no table of `qvalue.py` takes part. A fifth of the rows are right targets; what
+sets them apart is a direction, a direction among heavy tails, a direction after a bend (a kernel gains a little), or a
+ring (only a kernel sees it). For every data set the counts among rows left out are kept with what each refitted recipe
+accepts among many new rows, and then any rule can be read off: a margin in percent, or in standard deviations of a
+count (`q_value.chance`).
+
+    python benchmarks/qvalue_choice.py [first seed] [last seed + 1]
+
+Results are added to ``results/qvalue_choice.json`` after each data set.
+"""
+
+import json
+import sys
+
+import numpy as np
+
+from _run import RESULTS, machine
+from steelyard.solvers import q_value
+from steelyard.solvers.q_value_steps import Aim, Rows, accepted_around
+
+SHAPES, SIZES, RATES = ("line", "tails", "bend", "ring"), (2000, 8000), (0.01, 0.05)
+NEW = 30_000
+SHIFT = {"line": (2, 2, 1, 1), "tails": (3, 3, 2, 1), "bend": (2, 2, 1, 1), "ring": (0.5, 0.5, 0.5, 0.5)}
+KERNEL = q_value.Kernel(gamma=0.04, n_landmarks=30)
+PERCENT, DEVIATIONS = (0.0, 2.0, 5.0, 10.0), (0.0, 0.5, 1.0, 1.5, 2.0)
+
+
+def rows(shape, n, rng):
+    """Eight columns; half of the rows that are not right are targets too."""
+    right = rng.random(n) < 0.2
+    X = rng.standard_t(3, size=(n, 8)) if shape == "tails" else rng.normal(size=(n, 8))
+    X[right, :4] += SHIFT[shape]
+    if shape == "bend":
+        X[:, 1] -= 0.4 * (X[:, 0] - 1.0) ** 2
+    if shape == "ring":
+        angle = rng.uniform(0, 2 * np.pi, right.sum())
+        X[right, 4:6] += 3.0 * np.c_[np.cos(angle), np.sin(angle)]
+    return Rows(X, right | (rng.random(n) < 0.5), np.ones(n))
+
+
+def measure(shape, n, seed):
+    rng = np.random.default_rng([seed, n, SHAPES.index(shape)])
+    old, new = rows(shape, n, rng), rows(shape, NEW, rng)
+    folds = np.array_split(rng.permutation(n), 3)
+    found = {}
+    for rate in RATES:
+        aim = Aim(rate)
+        left_out = q_value._left_out(old, aim, folds, KERNEL)
+        cap, counts = q_value.counted(left_out, old, rate)
+        models = q_value.learn(old, aim, KERNEL)
+        accepted = {name: accepted_around(model(new.Z), new, rate) for name, model in models.items()}
+        counts = {name: count.tolist() for name, count in counts.items()}
+        found[str(rate)] = {"cap": cap, "left out": counts, "accepted": accepted}
+    return found
+
+
+def rules(cases, kernel):
+    """The accepted targets of each rule, as a share of the best recipe's in each case: mean and worst."""
+    chosen = {f"{percent:g} %": lambda c, cap, p=percent: by_percent(c, p) for percent in PERCENT}
+    chosen |= {f"{z:g} sd": lambda c, cap, z=z: q_value.choose(c, cap, z) for z in DEVIATIONS}
+    chosen["never"] = lambda c, cap: q_value.choose(c, cap, np.inf)
+    shares = {name: [] for name in chosen}
+    for case in cases:
+        counts = {name: np.array(c) for name, c in case["left out"].items() if kernel or not name.startswith("rbf")}
+        accepted = {name: case["accepted"][name] for name in counts}
+        if max(accepted.values()) > 0:
+            for name, rule in chosen.items():
+                shares[name].append(accepted[rule(counts, case["cap"])] / max(accepted.values()))
+    return {name: {"mean": float(np.mean(found)), "worst": float(np.min(found))} for name, found in shares.items()}
+
+
+def by_percent(counts, percent):
+    mean = {name: count.mean() for name, count in counts.items()}
+    plain, best = q_value.most(mean, (q_value.DEFAULT, q_value.CURVED_MEAN)), q_value.most(mean, mean)
+    return best if mean[best] > (1 + percent / 100) * mean[plain] else plain
+
+
+def main(arguments):
+    first, last = (int(a) for a in arguments) if arguments else (0, 3)
+    path = RESULTS / "qvalue_choice.json"
+    sets = json.loads(path.read_text())["sets"] if path.exists() else {}
+    for seed in range(first, last):
+        for n in SIZES:
+            for shape in SHAPES:
+                key = f"{shape} {n} {seed}"
+                if key not in sets:
+                    sets[key] = measure(shape, n, seed)
+                cases = [case for found in sets.values() for case in found.values()]
+                figures = {
+                    "machine": machine(),
+                    "sets": sets,
+                    "rules": {"linear": rules(cases, False), "rbf": rules(cases, True)},
+                }
+                path.write_text(json.dumps(figures, indent=1) + "\n")
+        print(seed, figures["rules"], flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
