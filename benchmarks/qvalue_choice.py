@@ -4,7 +4,7 @@ Simulated targets and decoys, so that no table of `qvalue.py` takes part. A fift
 sets them apart is a direction, a direction among heavy tails, a direction after a bend (a kernel gains a little), or a
 ring (only a kernel sees it). For every data set the counts among rows left out are kept with what each refitted recipe
 accepts among many new rows, and then any rule can be read off: a margin in percent, or in standard deviations of a
-count (`q_value.chance`).
+count (`chance`).
 
     python benchmarks/qvalue_choice.py [first seed] [last seed + 1]
 
@@ -18,13 +18,13 @@ import numpy as np
 
 from _run import RESULTS, machine
 from steelyard.solvers import q_value
-from steelyard.solvers.q_value_steps import Aim, Rows, accepted_around
+from steelyard.solvers.q_value_steps import AROUND, Aim, Rows, accepted_around
 
 SHAPES, SIZES, RATES = ("line", "tails", "bend", "ring"), (2000, 8000), (0.01, 0.05)
 NEW = 30_000
 SHIFT = {"line": (2, 2, 1, 1), "tails": (3, 3, 2, 1), "bend": (2, 2, 1, 1), "ring": (0.5, 0.5, 0.5, 0.5)}
 KERNEL = q_value.Kernel(gamma=0.04, n_landmarks=30)
-PERCENT, DEVIATIONS = (0.0, 2.0, 5.0, 10.0), (0.0, 0.5, 1.0, 1.5, 2.0)
+PERCENT, DEVIATIONS = (0.0, 2.0, 5.0, 10.0, 20.0), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
 def rows(shape, n, rng):
@@ -48,37 +48,45 @@ def measure(shape, n, seed):
     for rate in RATES:
         aim = Aim(rate)
         left_out = q_value._left_out(old, aim, folds, KERNEL)
-        cap, counts = q_value.counted(left_out, old, rate)
+        counts = q_value.counted(left_out, old, rate)
         models = q_value.learn(old, aim, KERNEL)
         accepted = {name: accepted_around(model(new.Z), new, rate) for name, model in models.items()}
         counts = {name: count.tolist() for name, count in counts.items()}
-        found[str(rate)] = {"cap": cap, "left out": counts, "accepted": accepted}
+        found[str(rate)] = {"left out": counts, "accepted": accepted}
     return found
+
+
+def chance(count):
+    """Standard deviation of a number T of accepted targets, from the numbers at the caps `around` one.
+
+    The D decoys of a list are nearly Poisson, and one more has the effect of a cap q that is smaller by the factor
+    ``1 - 1/D``: ``dT/dlog(q) / sqrt(D)``, with the ten decoys that a list has at least for D."""
+    return (count[-1] - count[0]) / np.log(AROUND[-1] / AROUND[0]) / np.sqrt(q_value.DECOYS)
+
+
+def by_deviation(counts, deviations):
+    mean = {name: count.mean() for name, count in counts.items()}
+    plain = q_value.most(mean, (q_value.DEFAULT, q_value.CURVED_MEAN))
+    return q_value.choose(counts, deviations * chance(counts[plain]) / max(mean[plain], 1.0))
 
 
 def rules(cases, kernel):
     """The accepted targets of each rule, as a share of the best recipe's in each case: mean and worst."""
-    chosen = {f"{percent:g} %": lambda c, cap, p=percent: by_percent(c, p) for percent in PERCENT}
-    chosen |= {f"{z:g} sd": lambda c, cap, z=z: q_value.choose(c, cap, z) for z in DEVIATIONS}
-    chosen["never"] = lambda c, cap: q_value.choose(c, cap, np.inf)
+    chosen = {f"{percent:g} %": lambda c, p=percent: q_value.choose(c, p / 100) for percent in PERCENT}
+    chosen |= {f"{z:g} sd": lambda c, z=z: by_deviation(c, z) for z in DEVIATIONS}
+    chosen["never"] = lambda c: q_value.choose(c, np.inf)
     shares = {name: [] for name in chosen}
     for case in cases:
         counts = {name: np.array(c) for name, c in case["left out"].items() if kernel or not name.startswith("rbf")}
         accepted = {name: case["accepted"][name] for name in counts}
         if max(accepted.values()) > 0:
             for name, rule in chosen.items():
-                shares[name].append(accepted[rule(counts, case["cap"])] / max(accepted.values()))
+                shares[name].append(accepted[rule(counts)] / max(accepted.values()))
     return {name: {"mean": float(np.mean(found)), "worst": float(np.min(found))} for name, found in shares.items()}
 
 
-def by_percent(counts, percent):
-    mean = {name: count.mean() for name, count in counts.items()}
-    plain, best = q_value.most(mean, (q_value.DEFAULT, q_value.CURVED_MEAN)), q_value.most(mean, mean)
-    return best if mean[best] > (1 + percent / 100) * mean[plain] else plain
-
-
 def main(arguments):
-    first, last = (int(a) for a in arguments) if arguments else (0, 3)
+    first, last = (int(a) for a in arguments) if arguments else (0, 7)
     path = RESULTS / "qvalue_choice.json"
     sets = json.loads(path.read_text())["sets"] if path.exists() else {}
     for seed in range(first, last):

@@ -122,50 +122,37 @@ def test_the_recipe_is_the_one_that_rows_left_out_speak_for(kernel):
     curved = {"rbf mixture", "rbf mean"} if kernel else set()
     assert set(found.held_out) == {"loop", "mixture", "annealed", "mean"} | curved
     left_out = qv._left_out(steps.Rows(data.Z[:, :4], data.is_target, data.weight), steps.Aim(0.05), folds, kernel)
-    cap, counts = qv.counted(left_out, data, 0.05)
-    assert found.recipe == qv.choose(counts, cap)
+    counts = qv.counted(left_out, data, 0.05)
+    assert found.recipe == qv.choose(counts)
     assert found.held_out == {name: pytest.approx(count.mean()) for name, count in counts.items()}
 
 
-def test_the_default_is_left_only_for_more_than_chance():
+def test_the_default_is_left_only_for_a_clear_gain():
     """A kernel that rows left out find worse neither is taken nor lets another recipe in by being weak."""
-    flat = np.array([900.0, 950.0, 1000.0, 1050.0, 1100.0])
-    sd = qv.chance(flat, 0.01)
-    choose = lambda **gains: qv.choose({"mixture": flat, **{name: flat + gain for name, gain in gains.items()}}, 0.01)
-    assert choose(loop=0.9 * qv.CLEARLY * sd) == "mixture"
-    assert choose(loop=1.1 * qv.CLEARLY * sd) == "loop"
-    assert choose(loop=0.9 * qv.CLEARLY * sd, **{"rbf mean": -200.0, "rbf mixture": -300.0}) == "mixture"
-    assert choose(loop=0.9 * qv.CLEARLY * sd, **{"rbf mean": 1.0}) == "rbf mean"
-    assert choose(**{"rbf mean": 1.0, "rbf mixture": 2.0}) == "rbf mean"
-    assert choose(**{"rbf mean": 0.0, "rbf mixture": 2.0 * sd}) == "rbf mixture"
-    assert qv.choose({}, 0.01) == "mixture"
+    choose = lambda **counts: qv.choose({name.replace("_", " "): np.array([count]) for name, count in counts.items()})
+    clear = 1000 * (1 + qv.CLEARLY)
+    assert choose(loop=clear - 1, mixture=1000.0) == "mixture"
+    assert choose(loop=clear + 1, mixture=1000.0) == "loop"
+    assert choose(loop=clear - 1, mixture=1000.0, rbf_mean=900.0, rbf_mixture=850.0) == "mixture"
+    assert choose(loop=clear - 1, mixture=1000.0, rbf_mean=1001.0) == "rbf mean"
+    assert choose(mixture=1000.0, rbf_mean=1001.0, rbf_mixture=1002.0) == "rbf mean"
+    assert choose(mixture=1000.0, rbf_mean=1000.0, rbf_mixture=clear + 1) == "rbf mixture"
+    assert choose(mixture=0.0, loop=1.0) == "loop"
+    assert qv.choose({}) == "mixture"
 
 
 def test_lists_of_too_few_decoys_are_counted_at_a_higher_cap():
     data = rows(4, 3000)
     scores = {"mixture": data.Z @ np.array([1.0, 1.0, 0.0, 0.0, 0.0]), "loop": data.Z[:, 0]}
-    cap, counts = qv.counted(scores, data, 0.002)
-    longest = lambda at: max(
-        np.mean([accepted(s, data, at * times) for times in steps.AROUND]) for s in scores.values()
-    )
-    assert cap in 0.002 * 2.0 ** np.arange(1, 9)
-    assert cap * longest(cap) >= qv.DECOYS > cap / 2 * longest(cap / 2)
-    assert counts["loop"].tolist() == [accepted(scores["loop"], data, cap * times) for times in steps.AROUND]
-    assert qv.counted(scores, data, 0.2)[0] == 0.2
-    assert qv.counted({"mixture": -scores["mixture"]}, data, 0.1)[0] == 0.4  # no list at all
-
-
-def test_the_spread_of_a_count_is_that_of_many_data_sets():
-    """Scores whose lists are known: the standard deviation over draws, against the mean estimate of it."""
-    rng = np.random.default_rng(0)
-    counts = []
-    for _ in range(200):
-        right = np.arange(6000) < 900
-        target = right | (rng.random(6000) < 0.5)
-        data = steps.Rows(None, target, np.ones(6000))
-        counts.append(steps.accepted_at(rng.normal(size=6000) + 3.0 * right, data, steps.around(0.05)))
-    observed = np.std([count.mean() for count in counts])
-    assert np.mean([qv.chance(count, 0.05) for count in counts]) == pytest.approx(observed, rel=0.25)
+    around = lambda name, cap: [accepted(scores[name], data, cap * times) for times in steps.AROUND]
+    caps = 0.002 * 2.0 ** np.arange(8)
+    enough = [cap for cap in caps if cap * max(np.mean(around(name, cap)) for name in scores) >= qv.DECOYS]
+    assert enough[0] > 0.002
+    counts = qv.counted(scores, data, 0.002)
+    assert {name: count.tolist() for name, count in counts.items()} == {n: around(n, enough[0]) for n in scores}
+    assert qv.counted(scores, data, 0.2)["loop"].tolist() == around("loop", 0.2)
+    worst = steps.Rows(None, np.arange(200) % 2 == 0, np.ones(200))
+    assert not qv.counted({"mixture": np.arange(200) % 2.0}, worst, 0.1)["mixture"].any()  # no list: the doubling ends
 
 
 def test_landmarks_have_the_kernel_as_inner_products():

@@ -32,8 +32,8 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
 
     Targets are a mixture of right and wrong matches, decoys are known to be wrong and tell how many wrong ones a list
     holds. The loss levels off for targets that cannot be accepted anyway; several ways of training compete on rows
-    left out (`held_out_`), and one is refitted: the default unless another gains more than chance would give it. Scale
-    the features first (`StandardScaler`).
+    left out (`held_out_`), and one is refitted: the default unless another is clearly better. Scale the features first
+    (`StandardScaler`).
 
     Parameters
     ----------

@@ -14,9 +14,7 @@ With a kernel the mixture follows once more on the features of `landmarks`, plac
 and on the decoys that look most like them, from the linear mixture: *rbf mixture*, and *rbf mean*, the mean of both.
 
 Ten decoys decide at q = 0.01, so the training rows say little about which of these is best: `solve` asks rows left
-out, and takes another than the mixture (or the rbf mean) only for a gain above chance. The D decoys of a list are
-nearly Poisson, and one decoy more has the effect of a q smaller by the factor ``1 - 1/D``; so the number of targets has
-a standard deviation of ``dT/dlog(q) / sqrt(D)``, both read off the counts (`chance`).
+out, counts in lists of at least ten decoys, and takes another than the mixture (or the rbf mean) only for a clear gain.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from .target_decoy import Array, Mask, chance_right
 
 CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
 DEFAULT = "mixture"  # unless rows left out speak clearly for another
-CLEARLY = 0.5  # standard deviations of a count, from benchmarks/qvalue_choice.py
+CLEARLY = 0.05  # so much more must another recipe accept: see benchmarks/qvalue_choice.py
 DECOYS = 10  # in the lists that are compared
 LIKELY, CLOSE = 0.5, 40  # landmarks: targets more likely right than not, the best so many decoys for each
 
@@ -103,8 +101,8 @@ def solve(
     weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
     rows = Rows(X, is_target, weight)
     left_out = _left_out(rows, aim, folds, kernel)
-    cap, counts = counted(left_out, rows, aim.max_q)
-    recipe = choose(counts, cap)
+    counts = counted(left_out, rows, aim.max_q)
+    recipe = choose(counts)
     model = learn(rows, aim, kernel if recipe in (CURVED, CURVED_MEAN) else None)[recipe]
     threshold, accepted = _threshold(left_out[recipe] if counts else model(X), rows, aim.max_q)
     model = Model(model.w, model.intercept - threshold, model.features)
@@ -112,8 +110,8 @@ def solve(
     return QValueResult(model, accepted, recipe, held, aim.rounds * (1 + len(folds)))
 
 
-def counted(scores: Mapping[str, Array], rows: Rows, max_q: float) -> tuple[float, dict[str, Array]]:
-    """For each recipe the targets accepted at caps around `max_q`, and before them the cap that it was.
+def counted(scores: Mapping[str, Array], rows: Rows, max_q: float) -> dict[str, Array]:
+    """For each recipe the targets accepted at caps around `max_q`.
 
     Where the longest lists hold fewer than ten decoys the counts say little: then the cap is doubled until they do."""
     cap = max_q
@@ -121,37 +119,25 @@ def counted(scores: Mapping[str, Array], rows: Rows, max_q: float) -> tuple[floa
         counts = {name: steps.accepted_at(found, rows, steps.around(cap)) for name, found in scores.items()}
         longest = max((float(count.mean()) for count in counts.values()), default=np.inf)
         if cap * longest >= DECOYS or cap > 0.25:
-            return cap, counts
+            return counts
         cap *= 2.0
 
 
-def choose(counts: Mapping[str, Array], cap: float, clearly: float = CLEARLY) -> str:
-    """The recipe to use, by what each accepted among rows left out at the caps around `cap`.
+def choose(counts: Mapping[str, Array], clearly: float = CLEARLY) -> str:
+    """The recipe to use, by the mean of what each accepted among rows left out.
 
-    The linear mixture, or the rbf mean where that accepts more; another only for a gain above chance. The two may be
-    compared as they are: one is half the other, so that most of what is chance is the same in both."""
+    The linear mixture, or the rbf mean where that accepts more; another only for a clear gain over the better of them.
+    These two may be compared as they are: one is half the other, so that most of what is chance is the same in both."""
     if not counts:
         return DEFAULT
     mean = {name: float(count.mean()) for name, count in counts.items()}
     plain, best = most(mean, (DEFAULT, CURVED_MEAN)), most(mean, mean)
-    return best if mean[best] - mean[plain] > clearly * chance(counts[plain], cap) else plain
+    return best if mean[best] > (1.0 + clearly) * mean[plain] else plain
 
 
 def most(count: Mapping[str, float], names: Iterable[str]) -> str:
     """The first of the names with the largest count."""
     return max((name for name in names if name in count), key=lambda name: count[name])
-
-
-def chance(count: Array, cap: float) -> float:
-    """Standard deviation of a number of accepted targets, from the numbers at the caps around `cap`.
-
-    ``dT/dlog(q) / sqrt(D)``: the D decoys in a list are nearly Poisson.
-
-    >>> round(chance(np.array([900.0, 950.0, 1000.0, 1050.0, 1100.0]), 0.01), 1)  # ten decoys
-    45.6
-    """
-    slope = (count[-1] - count[0]) / np.log(steps.AROUND[-1] / steps.AROUND[0])
-    return float(slope / np.sqrt(max(1.0, cap * float(count.mean()))))
 
 
 def learn(rows: Rows, aim: Aim, kernel: Kernel | None = None) -> dict[str, Model]:
