@@ -4,7 +4,7 @@ Given rows that are targets (a mixture of right and wrong ones) or decoys (all w
 returns another w that accepts more targets within a cap q on decoys per target, or means to:
 
 - `loop` (Käll et al. 2007): a weighted SVM of the targets that pass now (at q or 0.1, the larger) against all decoys,
-  ten rounds; it starts from `best_column` or from `logistic`, all targets against all decoys.
+  ten rounds at most; it starts from `best_column` or from `logistic`, all targets against all decoys.
 - `mixture`: logistic regression of all targets against all decoys, where a target weighs its estimated chance of being
   right; the chances follow from the scores, and so on. This is minimising a loss that levels off for hopeless rows,
   by a convex problem a round.
@@ -36,7 +36,7 @@ COLUMNS = 64  # tried alone, those with the largest difference in means
 LOOP_Q = 0.1  # the loop passes targets at this rate where the cap is lower: more rows to learn from, a better start
 LOOP_COST = 3.0  # of a decoy against a target in the loop's SVM, as Percolator often sets it
 MIXTURE_COST = 5.0  # the same in the mixture
-SETTLED = 0.02  # the share of right targets by which a round may still move the chances when the mixture ends
+SETTLED = 0.02  # rounds end when the targets that passed, or the chances of being right, change by no more than this
 AROUND = (0.5, 0.7, 1.0, 1.4, 2.0)  # times q: where lists are counted to compare scores
 GAP = 1e-3
 
@@ -63,30 +63,28 @@ class Aim:
 
 
 def best_column(rows: Rows, max_q: float) -> Array:
-    """The column, up or down, that accepts most targets by itself."""
+    """The column, up or down, that accepts most targets by itself.
+
+    Wrong targets are like decoys, so the difference in means has the direction of the right ones."""
     Z, t, weight = rows.Z, rows.is_target, rows.weight
     sides = [np.where(side, weight, 0.0) / max(float(weight[side].sum()), 1e-300) for side in (t, ~t)]
     apart = np.asarray(Z.T @ sides[0] - Z.T @ sides[1]).ravel()[:-1]
     spread = np.sqrt(np.asarray(_squares(Z).T @ (weight / weight.sum())).ravel()[:-1])
     tried = np.argsort(-np.abs(apart) / np.maximum(spread, 1e-300), kind="stable")[:COLUMNS]
-    best, w = -1.0, np.zeros(Z.shape[1])
-    for j in tried:
-        values = _column(Z, j)
-        for sign in (1.0, -1.0):
-            count = accepted_around(sign * values, rows, max_q)
-            if count > best:
-                best, w = count, np.zeros(Z.shape[1])
-                w[j] = sign
+    signs = np.where(apart < 0, -1.0, 1.0)
+    best = max(tried, key=lambda j: accepted_around(signs[j] * _column(Z, j), rows, max_q))
+    w = np.zeros(Z.shape[1])
+    w[best] = signs[best]
     return w
 
 
 def loop(rows: Rows, w: Array, aim: Aim) -> Array:
-    """Percolator's: the targets that pass now against all decoys, in turns, until they stay the same."""
-    before, level = None, max(aim.max_q, LOOP_Q)
+    """Percolator's: the targets that pass now against all decoys, in turns until they settle."""
+    before, level = np.zeros(len(rows.is_target), dtype=bool), max(aim.max_q, LOOP_Q)
     for _ in range(aim.rounds):
         q = weighted_q_values(rows.Z @ w, rows.is_target, rows.weight)
         passed = rows.is_target & (q <= level)
-        if not passed.any() or (before is not None and (passed == before).all()):
+        if rows.weight[passed != before].sum() <= SETTLED * rows.weight[passed].sum():
             return w
         before, use = passed, passed | ~rows.is_target
         w = _fit(rows[use], rows.weight[use], LOOP_COST, aim.C, "squared_hinge")
