@@ -105,6 +105,6 @@ def figures(results, folder):
         ax.set(title=f"q <= {rate}", xlabel="accepted targets against the Percolator loop, %")
     axes[0].set_yticks(range(len(found["tables"])), list(found["tables"]))
     axes[0].invert_yaxis()
-    axes[0].legend(title="mean of deals")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(OURS))
     figure.savefig(folder / "qvalue.svg")
     plt.close(figure)
