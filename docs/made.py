@@ -157,6 +157,7 @@ TABLES = {
     "qvalue": made_qvalue.qvalue_table,
     "qvalue_recipes": made_qvalue.recipes_table,
     "qvalue_choice": made_qvalue.choice_table,
+    "qvalue_mokapot": made_qvalue.mokapot_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": made_structural.structural_table,

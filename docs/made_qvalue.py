@@ -69,6 +69,15 @@ def recipes_table(found):
     return markdown(("", "q <=", "chosen", "fits"), rows)
 
 
+def mokapot_table(found):
+    rates, seeds = [str(rate) for rate in found["rates"]], found["seeds"].values()
+    rows = []
+    for model in next(iter(seeds)):
+        counts = {rate: np.array([seed[model][rate] for seed in seeds if model in seed]) for rate in rates}
+        rows.append((model, *(f"{c.mean():,.0f} ({c.min():,} to {c.max():,})" for c in counts.values())))
+    return markdown(("accepted at q <=", *rates), rows) + f"\n\nMean (range) over {len(seeds)} seeds of `brew`."
+
+
 def choice_table(found):
     rows = []
     for rule in found["rules"]["linear"]:
