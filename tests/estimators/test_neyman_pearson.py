@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
@@ -226,6 +227,26 @@ def test_constant_features_call_nothing_positive(solver):
     X, y = np.ones((40, 3)), np.arange(40) % 2
     model = sy.NeymanPearsonClassifier(0.1, solver=solver, random_state=0).fit(X, y)
     assert not model.predict(X).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"max_iter": 6},
+            r"not settled at max_fpr=0.02 after 6 rounds: kept is the best machine seen within the cap, ",
+        ),
+        ({"max_iter": 1}, r"no machine seen was within the cap, and kept is the nearest, at a surrogate rate of 0\."),
+        ({"max_iter": 1, "solver": "dc"}, "rows given up still change after 1 rounds. Try a larger max_iter"),
+    ],
+)
+def test_a_run_that_does_not_settle_says_what_was_kept_and_what_to_do(given, message):
+    X, y = make_moons(300, noise=0.5, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=message) as said:
+        model = sy.NeymanPearsonClassifier(0.02, C=10.0, offset="train", **given).fit(X, y)
+    assert len(said) == 1
+    assert "C" in str(said[0].message).split("Try ")[1]
+    assert rates(model, X, y)[1] <= 0.02
 
 
 def test_clopper_pearson():

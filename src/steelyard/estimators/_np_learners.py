@@ -42,7 +42,7 @@ class Scorer:
     score: Callable[[Any], np.ndarray]
     scores: np.ndarray
     n_iter: int = 1
-    converged: bool = True
+    trouble: str = ""  # what to warn of
     ratio: float | None = None
     machine: Machine | None = None
     coef: np.ndarray | None = None  # of a linear model: w, and the constant
@@ -74,9 +74,26 @@ class KernelLearner:
         if self.kernel == "linear":
             coef = np.asarray(self.rows.X.T @ dual.signed).ravel()
         return Scorer(
-            expansion, machine.scores, machine.n_iter, machine.converged and dual.converged, machine.ratio, machine,
-            coef, dual.bias,
-        )  # fmt: skip
+            expansion, machine.scores, machine.n_iter, self._trouble(machine), machine.ratio, machine, coef, dual.bias
+        )
+
+    def _trouble(self, machine: Machine) -> str:
+        """What a user should know of a machine that has not settled, and do about it."""
+        rate, cap = machine.false_alarms, self.task.cap
+        if not machine.dual.converged:
+            return f"SMO stopped at a violation of {machine.dual.violation:.1e}. Scale the features, or try a smaller C"
+        if machine.converged:
+            return ""
+        if self.solver == "dc":
+            return f"The rows given up still change after {machine.n_iter} rounds. Try a larger max_iter or a smaller C"
+        if self.task.meets_cap(rate):
+            kept = f"kept is the best machine seen within the cap, at a surrogate rate of {rate:.3g}"
+        else:
+            kept = f"no machine seen was within the cap, and kept is the nearest, at a surrogate rate of {rate:.3g}"
+        return (
+            f"{self.solver} has not settled at max_fpr={cap:g} after {machine.n_iter} rounds: {kept}. The offset is "
+            "exact all the same. Try C ten times smaller, a larger ramp or a larger max_iter"
+        )
 
     def without(self, scorer: Scorer, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
         task = dataclasses.replace(self.task, weight=weight)

@@ -251,14 +251,8 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
             self.dual_coef_ = self._sign * scorer.machine.dual.signed[self.support_].reshape(1, -1)
         if scorer.coef is not None:
             self.coef_ = self._sign * scorer.coef.reshape(1, -1)
-        if not scorer.converged:
-            warnings.warn(
-                f"{self.solver_} ended after {scorer.n_iter} rounds before the surrogate rate was at max_fpr="
-                f"{self.max_fpr} and the rows settled; the offset is exact all the same. A larger max_iter or ramp, "
-                "or a smaller C, may help",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if scorer.trouble:
+            warnings.warn(scorer.trouble, ConvergenceWarning, stacklevel=3)
         if self.verbose:
             print(
                 f"NeymanPearsonClassifier: {self.solver_}, {self.n_iter_} rounds, FPR {self.fpr_train_:.4f} on the "

@@ -10,8 +10,9 @@ boxes are shifted, ``-beta c <= a <= (1 - beta) c``, until the same rows are giv
 `annealed` (Algorithm 3) adjusts the ratio after every such round, `uzawa` (Algorithms 1 and 2) after each whole `dc`;
 both start at ratio 1 (the paper's lambda = C n-/n+) and multiply, by ``(surrogate rate / rho)^gain``: to first order
 the paper's ``1 + nu (rate - rho)`` with nu = gain / rho, but a factor 2 too high and too low are answered alike. The
-gain follows the slope seen between the last two rounds, and shrinks when the rate keeps jumping over the cap.
-`cost_grid` is the convex machine at a grid of ratios (AC-SVM).
+gain follows the slope seen between the last two rounds, and late steps are smaller, since the rows given up lag behind
+the ratio. A run that does not settle ends at the best machine seen: within the cap, or else nearest to it. `cost_grid`
+is the convex machine at a grid of ratios (AC-SVM).
 
 C is the box of a positive row, as in an SVM: the paper's C is ``2 eta C n+``. Rows of weight 0 take no part, but are
 scored: that is how folds share one kernel cache.
@@ -20,7 +21,6 @@ scored: that is how folds share one kernel cache.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -37,9 +37,9 @@ PRECISION = 0.05  # how close to the cap the surrogate rate ends, relative to it
 LEAST_RATIO, MOST_RATIO = 1e-4, 1e4
 LEAST_GAIN, MOST_GAIN = 0.2, 3.0
 LARGEST_MOVE = np.log(4.0)
-MEMORY = 10  # rounds
 RUNAWAY = 30.0  # a ratio that is reached where the cap cannot be
-PATIENCE = 12  # rounds after which the steps shrink like 1/n: rows given up lag behind the ratio, and may chase it
+RECLAIMS = 3  # times that negatives given up are taken back there
+PATIENCE = 12  # rounds after which the steps shrink like 1/n: else the ratio and the rows given up may chase each other
 LOOSE = 10.0  # times tol, while the ratio is still far from where it ends
 
 
@@ -67,6 +67,9 @@ class Task:
         negative = self.y < 0
         ramp = np.clip((self.ramp + scores[negative]) / (2.0 * self.ramp), 0.0, 1.0)
         return float(np.average(ramp, weights=self.weight[negative]))
+
+    def meets_cap(self, rate: float) -> bool:
+        return rate <= self.cap * np.exp(PRECISION)
 
     def objective(self, scores: Array, norm: float, ratio: float) -> float:
         """``1/2 |f|^2`` plus what the ramps cost: what `dc` decreases."""
@@ -137,11 +140,15 @@ def left_out(task: Task, machine: Machine, rows: NDArray[np.intp], convex: bool 
 
 
 def _anneal(task: Task, minimise: Callable[[float, Machine | None, float], Machine], watch: Watch | None) -> Machine:
-    ratio, gain, machine, reclaimed = 1.0, 1.0, None, False
+    ratio, gain, taken_back = 1.0, 1.0, 0
+    machine: Machine | None = None
+    best: Machine | None = None
     tol = LOOSE * task.tol
     seen: list[tuple[float, float]] = []  # log ratio, log rate
     for n_iter in range(1, task.max_iter + 1):
         machine = dataclasses.replace(minimise(ratio, machine, tol), n_iter=n_iter)
+        if best is None or _standing(task, machine) < _standing(task, best):
+            best = machine
         if watch is not None:
             watch(machine)
         miss = float(np.log(max(machine.false_alarms, 1e-3 * task.cap) / task.cap))
@@ -152,19 +159,29 @@ def _anneal(task: Task, minimise: Callable[[float, Machine | None, float], Machi
             continue
         seen.append((float(np.log(ratio)), miss))
         gain = _gain(seen, gain)
-        move = float(np.clip(gain * miss * _damping(seen) * min(1.0, PATIENCE / n_iter), -LARGEST_MOVE, LARGEST_MOVE))
-        if move > 0.0 and ratio > RUNAWAY and not reclaimed and machine.given_up[task.y < 0].any():
+        move = float(np.clip(gain * miss * min(1.0, PATIENCE / n_iter), -LARGEST_MOVE, LARGEST_MOVE))
+        if move > 0.0 and ratio > RUNAWAY and taken_back < RECLAIMS and machine.given_up[task.y < 0].any():
             # Negatives given up while they were cheap keep the rate above the cap at any price: take them back.
             machine = dataclasses.replace(machine, given_up=machine.given_up & (task.y > 0))
-            reclaimed, ratio, seen = True, 1.0 + ratio / RUNAWAY, []
+            taken_back, seen = taken_back + 1, []
             continue
         stopped_at, ratio = ratio, float(np.clip(ratio * np.exp(move), LEAST_RATIO, MOST_RATIO))
         if ratio == stopped_at:  # negatives cost next to nothing, or next to everything: the cap cannot be met exactly
             if machine.converged and tol == task.tol:
-                return dataclasses.replace(machine, converged=miss < 0.0)
+                if miss < 0.0:
+                    return machine
+                break
             tol = task.tol
-    assert machine is not None
-    return dataclasses.replace(machine, converged=False)
+    assert best is not None
+    return dataclasses.replace(best, n_iter=n_iter, converged=False)
+
+
+def _standing(task: Task, machine: Machine) -> tuple[bool, float]:
+    """Smaller is better: within the cap before above it; then the objective of the problem, or else the rate."""
+    if not task.meets_cap(machine.false_alarms):
+        return True, machine.false_alarms
+    norm = float(machine.dual.signed @ machine.dual.products)
+    return False, task.objective(machine.scores, norm, ratio=0.0)
 
 
 def _gain(seen: list[tuple[float, float]], gain: float) -> float:
@@ -175,13 +192,6 @@ def _gain(seen: list[tuple[float, float]], gain: float) -> float:
     if ratio != ratio_before and (miss - miss_before) * (ratio - ratio_before) < 0.0:
         return float(np.clip((ratio - ratio_before) / (miss_before - miss), LEAST_GAIN, MOST_GAIN))
     return gain
-
-
-def _damping(seen: list[tuple[float, float]]) -> float:
-    """Smaller after every second overshoot of late, so that the ratio settles where the rate jumps over the cap."""
-    late = seen[-MEMORY:]
-    overshoots = sum(a[1] * b[1] < 0.0 for a, b in itertools.pairwise(late))
-    return 0.7 ** max(0, overshoots - 1)
 
 
 def _next_round(task: Task, ratio: float, machine: Machine | None, tol: float, given_up: Flags | None) -> Machine:
