@@ -62,7 +62,18 @@ public:
     const std::vector<double>& Kb() const { return Kb_; }
     Index n_steps() const { return n_steps_; }
     bool solved() const { return solved_; }
-    double violation() const { return worst_; }
+    Index n_active() const { return static_cast<Index>(rows_.size()); }
+
+    // How far the optimality conditions are from holding, over all rows.
+    double violation() const {
+        double lowest = infinity, highest = -infinity;
+        for (Index i = 0; i < n_; ++i) {
+            const double F = Kb_[i] - boxes_.q[i];
+            if (b_[i] < boxes_.upper[i]) lowest = std::min(lowest, F);
+            if (b_[i] > boxes_.lower[i]) highest = std::max(highest, F);
+        }
+        return std::max(0.0, highest - lowest);
+    }
 
     double objective() const {
         double value = 0.0;
@@ -96,7 +107,6 @@ private:
     SmoOptions options_;
     Index n_, n_steps_ = 0, since_shrink_ = 0;
     bool solved_ = false, relaxed_ = false;
-    double worst_ = infinity;
     std::vector<double> b_, Kb_;
 
     // Rows left out together, and the b that their Kb belongs to.
@@ -115,18 +125,15 @@ private:
         Index at;  // position among the active rows
     };
 
-    Index n_active() const { return static_cast<Index>(rows_.size()); }
-
     // Picks a pair and moves it; false if none violates by more than tol.
     bool step() {
         const Pick up = lowest_that_may_rise();
-        if (up.at < 0) return worst_ = 0.0, false;
+        if (up.at < 0) return false;
         const Index i = rows_[up.at];
         const float* Ki = kernel_.row(i);
         double highest = -infinity;
         const Pick down = best_partner(up, Ki, highest);
-        worst_ = std::max(0.0, highest - up.value);
-        if (down.at < 0 || worst_ <= options_.tol) return false;
+        if (down.at < 0 || highest - up.value <= options_.tol) return false;
         const Index j = rows_[down.at];
         const float* Kj = kernel_.row(j);
         const double curvature = std::max(flat, diagonal_[up.at] + diagonal_[down.at] - 2.0 * Ki[j]);

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import steelyard as sy
 from steelyard.estimators._rows_left_out import clopper_pearson
+from steelyard.solvers import neyman_pearson
 
 KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
 
@@ -247,6 +248,20 @@ def test_a_run_that_does_not_settle_says_what_was_kept_and_what_to_do(given, mes
     assert len(said) == 1
     assert "C" in str(said[0].message).split("Try ")[1]
     assert rates(model, X, y)[1] <= 0.02
+
+
+@pytest.mark.parametrize("solver", ["annealed", "uzawa", "dc", "cost-grid"])
+def test_features_of_very_different_scale_are_said_and_not_waited_for(solver, monkeypatch):
+    monkeypatch.setattr(neyman_pearson, "MOST_STEPS", 0)  # a hundred steps a row remain
+    X, y = make_classification(80, 4, n_redundant=0, flip_y=0.2, random_state=0)
+    X *= [1.0, 1e2, 1e3, 1e4]
+    with pytest.warns(ConvergenceWarning, match="Scale the features") as said:
+        model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, offset="train", random_state=0).fit(
+            X, y
+        )
+    assert len(said) == 1
+    assert model.n_iter_ == 1
+    assert rates(model, X, y)[1] <= 0.1
 
 
 def test_clopper_pearson():

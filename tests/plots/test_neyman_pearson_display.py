@@ -44,6 +44,9 @@ def test_what_is_drawn():
     assert (np.diff(x) >= 0).all()
     assert (t == display.frontier.tpr[::-1]).all()
     mpl.pyplot.close(display.figure_)
+    beyond = sy.NeymanPearsonDisplay.from_predictions(y, scores, max_fpr=0.01, threshold=1.0)
+    assert beyond.point[0] < beyond.ax_.get_xlim()[1] < 1.0
+    mpl.pyplot.close(beyond.figure_)
 
 
 def test_from_an_estimator():

@@ -80,8 +80,12 @@ class KernelLearner:
     def _trouble(self, machine: Machine) -> str:
         """What a user should know of a machine that has not settled, and do about it."""
         rate, cap = machine.false_alarms, self.task.cap
-        if not machine.dual.converged:
-            return f"SMO stopped at a violation of {machine.dual.violation:.1e}. Scale the features, or try a smaller C"
+        if not machine.exact:
+            return (
+                f"{self.solver} was stopped in round {machine.n_iter}: after millions of steps the convex machine was "
+                "still not optimal, which is what features of very different scale do. The offset is exact all the "
+                "same. Scale the features (StandardScaler), and if they are, try C ten times smaller"
+            )
         if machine.converged:
             return ""
         if self.solver == "dc":

@@ -25,7 +25,7 @@ class NeymanPearsonDisplay:
     """The ROC curve with its cap, the chosen point, and a band that covers the whole true curve.
 
     Use `from_estimator` or `from_predictions`, with rows that were not trained on. The FPR axis ends at four times the
-    cap unless `xlim` says otherwise.
+    cap, or just behind the point if that is further, unless `xlim` says otherwise.
 
     Attributes
     ----------
@@ -128,7 +128,8 @@ class NeymanPearsonDisplay:
     def plot(self, ax: Any = None, *, xlim: float | None = None, **kwargs: Any) -> NeymanPearsonDisplay:
         """Draw; `xlim` is where the FPR axis ends, further keywords go to the curve."""
         ax = axes_or_new(ax, (5.5, 4.5))
-        right = min(1.0, 4.0 * self.max_fpr) if xlim is None else xlim
+        seen = 0.0 if self.point is None else self.point[0]
+        right = min(1.0, max(4.0 * self.max_fpr, 1.2 * seen)) if xlim is None else xlim
         grid = np.linspace(0.0, right, 400)
         low, high = self.band(grid)
         label = f"{100 * self.confidence:g} % band for the whole curve"
@@ -144,6 +145,6 @@ class NeymanPearsonDisplay:
             text = f"FPR {self.point[0]:.3f}, TPR {self.point[1]:.3f}"
             (self.point_,) = ax.plot(*self.point, "o", color="#c1440e", markersize=8, zorder=5, label=text)
         ax.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0.0, right), ylim=(0.0, 1.02))
-        ax.legend(loc="lower right", fontsize="small")
+        ax.legend(loc="best", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -41,6 +41,7 @@ RUNAWAY = 30.0  # a ratio that is reached where the cap cannot be
 RECLAIMS = 3  # times that negatives given up are taken back there
 PATIENCE = 12  # rounds after which the steps shrink like 1/n: else the ratio and the rows given up may chase each other
 LOOSE = 10.0  # times tol, while the ratio is still far from where it ends
+MOST_STEPS = 2_000_000  # of SMO in a round, or a hundred a row: features of very unequal scale would take hours
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Machine:
     false_alarms: float
     n_iter: int
     converged: bool
+    exact: bool = True  # every convex problem was solved to its tolerance
 
     @property
     def scores(self) -> Array:
@@ -101,7 +103,7 @@ def dc(task: Task, ratio: float = 1.0, start: Machine | None = None, given_up: F
     """Algorithm 2: the nonconvex machine at fixed costs. `given_up` is the first beta, all False unless said."""
     machine = _round(task, ratio, given_up, start)
     for n_iter in range(2, task.max_iter + 1):
-        if machine.converged:
+        if machine.converged or not machine.exact:
             break
         machine = dataclasses.replace(_round(task, ratio, machine.given_up, machine), n_iter=n_iter)
     return machine
@@ -151,6 +153,8 @@ def _anneal(task: Task, minimise: Callable[[float, Machine | None, float], Machi
             best = machine
         if watch is not None:
             watch(machine)
+        if not machine.exact:
+            break
         miss = float(np.log(max(machine.false_alarms, 1e-3 * task.cap) / task.cap))
         if abs(miss) <= PRECISION:
             if machine.converged and tol == task.tol:
@@ -173,7 +177,8 @@ def _anneal(task: Task, minimise: Callable[[float, Machine | None, float], Machi
                 break
             tol = task.tol
     assert best is not None
-    return dataclasses.replace(best, n_iter=n_iter, converged=False)
+    assert machine is not None
+    return dataclasses.replace(best, n_iter=n_iter, converged=False, exact=machine.exact)
 
 
 def _standing(task: Task, machine: Machine) -> tuple[bool, float]:
@@ -205,7 +210,8 @@ def _round(task: Task, ratio: float, given_up: Flags | None, start: Machine | No
     box = task.weight * np.where(task.y > 0, task.C, task.C * ratio)
     dual = smo.solve(
         task.kernel, task.y, task.ramp, -beta * box, (1.0 - beta) * box, tol=task.tol * task.ramp,
-        start=None if start is None else start.dual,
+        max_iter=max(MOST_STEPS, 100 * len(box)), start=None if start is None else start.dual,
     )  # fmt: skip
     behind = (task.y * dual.scores < -task.ramp) & (task.weight > 0)
-    return Machine(dual, ratio, behind, task.false_alarms(dual.scores), 1, bool((behind == (beta > 0)).all()))
+    settled = bool((behind == (beta > 0)).all()) and dual.converged
+    return Machine(dual, ratio, behind, task.false_alarms(dual.scores), 1, settled, dual.converged)
