@@ -119,6 +119,25 @@ def test_sparse_precomputed_and_dense_are_one_problem(moons):
     assert np.abs(ready - dense).max() < 1e-2
 
 
+@pytest.mark.parametrize("given", [np.asarray, sp.csr_array])
+def test_a_kernel_matrix_that_is_none_is_refused(given, moons):
+    X, y = moons
+    K = rbf_kernel(X[:60])
+    K[3, 5] += 0.1
+    with pytest.raises(ValueError, match=r"symmetric; entries of X and its transpose differ by up to 0\.1"):
+        sy.NeymanPearsonClassifier(0.1, kernel="precomputed").fit(given(K), y[:60])
+
+
+def test_a_minimax_machine_with_more_features_than_rows():
+    X, y = make_classification(1000, 400, n_informative=10, class_sep=2.0, random_state=0)
+    fit = {"max_fpr": 0.2, "solver": "generative", "random_state": 0}
+    wide = sy.NeymanPearsonClassifier(**fit, kernel="linear").fit(sp.csr_array(X[:300]), y[:300])
+    assert wide.decision_function(X) == pytest.approx(X @ wide.coef_[0] + wide.intercept_[0])
+    ready = sy.NeymanPearsonClassifier(**fit, kernel="precomputed").fit(X[:300] @ X[:300].T, y[:300])
+    assert wide.decision_function(X) == pytest.approx(ready.decision_function(X @ X[:300].T), rel=1e-5, abs=1e-3)
+    assert rates(wide, X[300:], y[300:])[0] > 0.7
+
+
 def test_decision_function_from_the_support_vectors(moons):
     X, y = moons
     model = sy.NeymanPearsonClassifier(0.1, gamma=1.0, random_state=0).fit(X[:400], y[:400])

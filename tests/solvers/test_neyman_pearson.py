@@ -71,12 +71,15 @@ def test_annealed_ends_where_algorithm_3_does():
 
 
 @pytest.mark.parametrize("solve", [neyman_pearson.annealed, neyman_pearson.uzawa])
-@pytest.mark.parametrize("cap", [0.02, 0.1, 0.3])
-def test_the_surrogate_rate_ends_at_the_cap(solve, cap):
+@pytest.mark.parametrize(("cap", "eta"), [(0.02, 1.0), (0.1, 1.0), (0.3, 1.0), (0.1, 0.4)])
+def test_the_surrogate_rate_ends_at_the_cap(solve, cap, eta):
     X, y = cloud(4, n=500, shift=0.9)
-    machine = solve(task(X, y, cap=cap, tol=1e-3))
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 500)
+    machine = solve(dataclasses.replace(task(X, y, cap=cap, tol=1e-3, ramp=eta), weight=weight))
     assert machine.converged
     assert machine.false_alarms == pytest.approx(cap, rel=1.1 * neyman_pearson.PRECISION)
+    ramps = np.interp(machine.scores[y < 0], [-eta, eta], [0.0, 1.0])
+    assert machine.false_alarms == pytest.approx(np.average(ramps, weights=weight[y < 0]))
 
 
 def unsettled(cases, seeds, solve=neyman_pearson.annealed):

@@ -85,6 +85,17 @@ def test_every_way_to_give_the_data_is_one_problem():
     assert ways["two rows of cache"].n_computed > ways["dense"].n_computed
 
 
+def test_a_sparse_precomputed_matrix_whose_rows_leave_the_cache():
+    _, X, y = problem(4, n=80, d=12)
+    X[np.abs(X) < 1.0] = 0.0
+    K = X @ X.T
+    assert (K == 0.0).mean() > 0.1, "too dense to say anything"
+    dense = smo.solve(smo.Kernel(K, "precomputed"), y, 1.0, 0.0, 1.0, tol=1e-5)
+    few = smo.solve(smo.Kernel(sp.csr_array(K), "precomputed", cache_size=1e-9), y, 1.0, 0.0, 1.0, tol=1e-5)
+    assert few.objective == pytest.approx(dense.objective, rel=1e-6)
+    assert few.products == pytest.approx(K @ few.signed, abs=1e-5)
+
+
 def test_the_cache_stays_within_its_size():
     X = np.random.default_rng(0).normal(size=(1000, 3))
     kernel = smo.Kernel(X, "rbf", cache_size=0.1)  # 4 kB a row

@@ -19,9 +19,12 @@ def kernel_params(
 ) -> dict[str, Any]:
     """The parameters that the kernel takes; gamma="scale" is ``1 / (n_features X.var())``, weights counting as rows."""
     if kernel not in KERNELS:
-        raise ValueError(f"kernel is one of {', '.join(KERNELS)}; got {kernel!r}")
-    if kernel == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(f"a precomputed kernel is a square matrix; X has shape {X.shape}")
+        raise ValueError(
+            f"kernel is one of {', '.join(KERNELS)}; got {kernel!r}. For any other, give its matrix as X with "
+            "kernel='precomputed'"
+        )
+    if kernel == "precomputed":
+        _check_matrix(X)
     if kernel in ("linear", "precomputed"):
         return {}
     if isinstance(gamma, str):
@@ -32,6 +35,19 @@ def kernel_params(
     elif not isinstance(gamma, numbers.Real) or not 0.0 < gamma < np.inf:
         raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
     return {"gamma": float(gamma)} | ({"degree": degree, "coef0": coef0} if kernel == "poly" else {})
+
+
+def _check_matrix(K: Any) -> None:
+    n = K.shape[0]
+    if K.shape[1] != n:
+        raise ValueError(f"a precomputed kernel is a square matrix; X has shape {K.shape}")
+    largest = float(abs(K).max())
+    for part in gen_batches(n, max(1, CHUNK // n)):
+        apart = float(abs(K[part] - K[:, part].T).max())
+        if apart > 1e-6 * largest:
+            raise ValueError(
+                f"a precomputed kernel matrix is symmetric; entries of X and its transpose differ by up to {apart:.2g}"
+            )
 
 
 def variance(X: Any, weight: np.ndarray | None) -> float:

@@ -83,8 +83,8 @@ class KernelLearner:
         if not machine.exact:
             return (
                 f"{self.solver} was stopped in round {machine.n_iter}: after millions of steps the convex machine was "
-                "still not optimal, which is what features of very different scale do. The offset is exact all the "
-                "same. Scale the features (StandardScaler), and if they are, try C ten times smaller"
+                "still not optimal. The offset is exact all the same. Scale the features (StandardScaler), or the "
+                "kernel matrix, to a variance of about 1; if they are, try C ten times smaller"
             )
         if machine.converged:
             return ""
@@ -119,11 +119,15 @@ class KernelLearner:
 
 
 class GenerativeLearner:
-    """The minimax probability machine, on the features themselves or on a kernel's."""
+    """The minimax probability machine, on the features themselves, or on a kernel's: the linear one's where there are
+    more features than rows.
+    """
 
     def __init__(self, rows: Rows, cap: float, bound: str, kernel: str, params: dict[str, Any]) -> None:
         self.rows, self.cap, self.bound = rows, cap, bound
-        self.features = LinearFeatures(False) if kernel == "linear" else KernelFeatures(kernel, params, False)
+        self.is_linear = kernel == "linear"
+        plain = self.is_linear and rows.X.shape[1] <= rows.X.shape[0]
+        self.features = LinearFeatures(False) if plain else KernelFeatures(kernel, params, False)
         found = self.features.fit(rows.X)
         self.columns = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
 
@@ -133,8 +137,12 @@ class GenerativeLearner:
         used = weight > 0
         machine = minimax.solve(self.columns[used], self.rows.y[used], weight[used], self.cap, self.bound, ridge)
         features, w, b = self.features, machine.w, machine.b
-        coef = w if isinstance(features, LinearFeatures) else None
-        return Scorer(Linear(features, w, b), self.columns @ w + b, coef=coef, bias=b)
+        score: Linear = Linear(features, w, b)
+        if self.is_linear:
+            coef = w if isinstance(features, LinearFeatures) else features.weights(w)
+            score = Linear(LinearFeatures(False), coef, b)
+            return Scorer(score, self.columns @ w + b, coef=coef, bias=b)
+        return Scorer(score, self.columns @ w + b, bias=b)
 
     def without(self, scorer: Scorer, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self.fit(np.where(np.isin(np.arange(len(weight)), rows), 0.0, weight), ()).scores

@@ -101,6 +101,11 @@ class KernelFeatures:
     def for_model(self, w: np.ndarray) -> tuple[KernelFeatures, np.ndarray]:
         return self, w
 
+    def weights(self, w: np.ndarray) -> np.ndarray:
+        """For a linear kernel: what w on these features is on the columns of X."""
+        assert self.kernel == "linear"
+        return np.asarray(self.landmarks_.T @ solve_triangular(self.triangle_, w, lower=True, trans="T")).ravel()
+
     def _kernel(self, A: Any, B: Any) -> np.ndarray:
         return np.asarray(pairwise_kernels(A, B, metric=self.kernel, **self.params))
 

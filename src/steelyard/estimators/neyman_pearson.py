@@ -67,7 +67,8 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         If given, ``P(FPR > max_fpr) <= delta`` on unseen data: a share `cv` is held out, the order-statistic rule sets
         the offset on it, nothing is refitted. No sample weights then.
     cv : float, int or splitter, default=0.3
-        The share held out with `delta`; a number of folds or a splitter for ``offset="folds"`` (5 folds otherwise).
+        The share held out with `delta`; a number of folds, a splitter or a list of splits for ``offset="folds"`` (5
+        folds otherwise).
     init : {"zeros", "random"} or array of bool, default="zeros"
         Which rows are given up at the start (beta of the paper).
     bound : {"chebyshev", "gaussian"}, default="chebyshev"
