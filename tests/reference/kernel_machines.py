@@ -50,9 +50,9 @@ def bias(K, y, p, a, lower, upper, edge=1e-6):
     return float(np.mean((y * p - K @ (y * a))[free]))
 
 
-def algorithm_2(K, y, cost, eta, rounds=50):
-    """The nonconvex SVM by DC programming. Yields (beta, scores, objective) after every round."""
-    beta = np.zeros(len(y))
+def algorithm_2(K, y, cost, eta, rounds=50, beta=None):
+    """The nonconvex SVM by DC programming from a first beta. Yields (beta, scores, objective) after every round."""
+    beta = np.zeros(len(y)) if beta is None else beta
     for _ in range(rounds):
         box = cost / (2 * eta)
         lower, upper = -beta * box, (1 - beta) * box

@@ -42,6 +42,29 @@ def test_dc_is_algorithm_2(seed, eta):
     assert asked.objective(machine.scores, norm, 1.5) == pytest.approx(objective, rel=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_from_any_start_are_those_of_algorithm_2(seed):
+    X, y = cloud(seed)
+    start = np.random.default_rng(seed).random(len(y)) < 0.3
+    cost = np.where(y > 0, 2.0, 2.0 * 1.5) * 2
+    rounds = algorithm_2(rbf_kernel(X, gamma=GAMMA), y, cost, 1.0, beta=start.astype(float))
+    for n, (beta, f, _) in zip((1, 2, 3), rounds, strict=False):
+        machine = neyman_pearson.dc(task(X, y, max_iter=n), 1.5, given_up=start)
+        assert np.abs(machine.scores - f).max() < 1e-3, n
+        assert (machine.given_up == (beta > 0)).all(), n
+
+
+@pytest.mark.parametrize("solve", [neyman_pearson.annealed, neyman_pearson.uzawa])
+def test_the_first_round_has_the_given_start(solve):
+    X, y = cloud(1)
+    start = np.random.default_rng(1).random(len(y)) < 0.3
+    asked, seen = task(X, y, max_iter=1), []
+    solve(asked, start, seen.append)
+    first = neyman_pearson.dc(dataclasses.replace(asked, tol=1e-5), 1.0, given_up=start)
+    assert np.abs(seen[0].scores - first.scores).max() < 1e-3
+    assert np.abs(neyman_pearson.dc(asked).scores - first.scores).max() > 1e-2, "the start did not matter"
+
+
 def test_some_rows_are_given_up():
     X, y = cloud(3, n=200, shift=0.4)
     machine = neyman_pearson.dc(task(X, y))
