@@ -175,6 +175,7 @@ def test_rows_left_out_have_no_say():
     there = neyman_pearson.dc(task(X[rest], y[rest]), whole.ratio, given_up=whole.given_up[rest])
     expected = rbf_kernel(X, X[rest], gamma=GAMMA) @ there.dual.signed + there.dual.bias
     assert np.abs(machine.scores - expected).max() < 1e-3
+    assert not machine.given_up[rows].any()
     flipped = y.copy()
     flipped[rows] *= -1
     again = neyman_pearson.left_out(dataclasses.replace(asked, y=flipped), whole, rows)
