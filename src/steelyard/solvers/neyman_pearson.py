@@ -70,7 +70,7 @@ class Task:
         return float(np.average(ramp, weights=self.weight[negative]))
 
     def meets_cap(self, rate: float) -> bool:
-        return rate <= self.cap * np.exp(PRECISION)
+        return bool(rate <= self.cap * np.exp(PRECISION))
 
     def objective(self, scores: Array, norm: float, ratio: float) -> float:
         """``1/2 |f|^2`` plus what the ramps cost: what `dc` decreases."""
