@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 import steelyard as sy
+from steelyard.estimators import _rows_left_out
 from steelyard.estimators._rows_left_out import clopper_pearson
 from steelyard.solvers import neyman_pearson
 
@@ -171,6 +172,24 @@ def test_search_over_C_and_gamma_finds_what_is_better_than_the_worst(moons):
     assert fpr < 0.15
     assert found.C_ in (0.1, 1.0, 10.0, 100.0)
     assert found.gamma_ > 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("given", [{}, {"C": "auto"}])
+def test_the_folds_that_choose_C_do_not_set_the_offset(given, moons, monkeypatch):
+    made = []
+
+    def make_folds(*args):
+        made.append(_rows_left_out.make_folds(*args))
+        return made[-1]
+
+    monkeypatch.setattr("steelyard.estimators.neyman_pearson.make_folds", make_folds)
+    X, y = moons
+    model = sy.NeymanPearsonClassifier(0.1, random_state=0, **given).fit(X[:100], y[:100])
+    assert len(made) == (2 if given else 1)
+    if given:
+        assert sorted(map(tuple, made[0])) != sorted(map(tuple, made[1]))
+    assert model.fpr_heldout_ <= 0.1
 
 
 def test_starts(moons):

@@ -184,6 +184,16 @@ def test_rows_left_out_have_no_say():
     assert np.abs(whole.scores - machine.scores).max() > 1e-2, "these rows did have a say before"
 
 
+def test_rows_left_out_of_the_convex_machine_leave_it_convex():
+    X, y = cloud(5, n=120, shift=0.2)
+    asked = task(X, y)
+    rows = np.arange(0, 120, 4)
+    (whole,) = neyman_pearson.cost_grid(asked, [2.0])
+    (expected,) = neyman_pearson.cost_grid(asked.without(rows), [2.0])
+    assert np.abs(neyman_pearson.left_out(asked, whole, rows, convex=True).scores - expected.scores).max() < 1e-3
+    assert np.abs(neyman_pearson.left_out(asked, whole, rows).scores - expected.scores).max() > 1e-2
+
+
 def test_a_weight_is_so_many_rows():
     X, y = cloud(6, n=60)
     weight = np.random.default_rng(0).integers(0, 4, 60).astype(float)
