@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 import steelyard as sy
 from steelyard.estimators import _rows_left_out
 from steelyard.estimators._rows_left_out import clopper_pearson
-from steelyard.solvers import neyman_pearson
+from steelyard.solvers import neyman_pearson, order_statistic
 
 KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
 
@@ -76,6 +76,7 @@ def test_the_promise_is_kept():
         y = np.repeat([0, 1], 150)
         X = rng.normal(size=(300, 2)) + np.outer(y, [1.5, 0.0])
         model = sy.NeymanPearsonClassifier(0.1, delta=0.1, cv=0.5, random_state=0).fit(X, y)
+        assert model.fpr_heldout_ == pytest.approx((75 - order_statistic.rank(75, 0.1, 0.1)) / 75)
         fresh = rng.normal(size=(20_000, 2))
         broken += model.predict(fresh).mean() > 0.1
     assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
@@ -172,6 +173,16 @@ def test_search_over_C_and_gamma_finds_what_is_better_than_the_worst(moons):
     assert fpr < 0.15
     assert found.C_ in (0.1, 1.0, 10.0, 100.0)
     assert found.gamma_ > 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_search_is_on_rows_left_out():
+    gammas = []
+    for seed in range(5):
+        X, y = make_moons(160, noise=0.5, random_state=seed)
+        found = sy.NeymanPearsonClassifier(0.2, C="auto", gamma="auto", cv=3, random_state=0).fit(X, y)
+        gammas.append(found.gamma_ * 2 * X.var())  # in units of gamma="scale"
+    assert np.median(gammas) < 5, "on the training rows the largest of all, 10, always looks best"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
