@@ -82,6 +82,19 @@ def test_the_promise_is_kept():
     assert broken / n <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n)
 
 
+def test_rows_held_out_for_the_promise_are_not_trained_on():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), np.repeat([0, 1], 200)
+    model = sy.NeymanPearsonClassifier(0.3, delta=0.1, cv=0.5, gamma=100.0, C=100.0, random_state=0).fit(X, y)
+    trained = model.support_  # a kernel this narrow needs nearly every row it has
+    assert 190 <= len(trained) <= 200
+    held = np.setdiff1d(np.arange(400), trained)
+    own, other = (model.predict(X[rows][y[rows] == 0]).mean() for rows in (trained, held))
+    assert own < other - 0.05, "nothing was learned by heart"
+    assert model.fpr_train_ == pytest.approx(own, abs=0.02)
+    assert model.fpr_heldout_ == pytest.approx(other, abs=0.02)
+
+
 def test_too_few_negatives_are_counted_before_anything_is_trained():
     X, y = make_classification(300, 5, random_state=0)
     with pytest.raises(ValueError, match=r"max_fpr=0.01 with delta=0.05 needs 299 held-out negatives; 45 were given"):
