@@ -216,6 +216,13 @@ def test_the_folds_that_choose_C_do_not_set_the_offset(given, moons, monkeypatch
     assert model.fpr_heldout_ <= 0.1
 
 
+def test_equal_costs_are_a_multiplier_of_negatives_over_positives(moons):
+    X, y = moons
+    rows = np.r_[np.flatnonzero(y == 0)[:300], np.flatnonzero(y == 1)[:100]]
+    model = sy.NeymanPearsonClassifier(0.1, solver="dc", offset="train").fit(X[rows], y[rows])
+    assert model.multiplier_ == pytest.approx(3.0)
+
+
 def test_starts(moons):
     X, y = moons
     X, y = X[:300], y[:300]
