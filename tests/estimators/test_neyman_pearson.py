@@ -10,9 +10,11 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
 
 import steelyard as sy
 from steelyard.estimators import _rows_left_out
+from steelyard.estimators._np_learners import RATIOS
 from steelyard.estimators._rows_left_out import clopper_pearson
 from steelyard.solvers import neyman_pearson, order_statistic
 
@@ -214,6 +216,23 @@ def test_the_folds_that_choose_C_do_not_set_the_offset(given, moons, monkeypatch
     if given:
         assert sorted(map(tuple, made[0])) != sorted(map(tuple, made[1]))
     assert model.fpr_heldout_ <= 0.1
+
+
+def test_the_cost_grid_is_judged_on_rows_left_out():
+    X, y = make_moons(200, noise=0.4, random_state=3)
+    folds = list(StratifiedKFold(3).split(X, y))
+    grid = sy.NeymanPearsonClassifier(
+        0.1, solver="cost-grid", gamma=20.0, C=10.0, cv=folds, offset="train", tol=1e-6
+    ).fit(X, y)
+    missed = []
+    for ratio in RATIOS:
+        scores = np.empty(200)
+        for train, test in folds:
+            machine = SVC(C=10.0, gamma=20.0, class_weight={0: ratio, 1: 1.0}, tol=1e-6).fit(X[train], y[train])
+            scores[test] = machine.decision_function(X[test])
+        missed.append((scores[y == 1] <= np.sort(scores[y == 0])[-11]).mean())  # 10 of 100 negatives may pass
+    assert missed[int(np.argmin(np.abs(RATIOS - grid.multiplier_)))] == min(missed)
+    assert np.mean(np.array(missed) > min(missed)) > 0.7, "any ratio would do"
 
 
 def test_equal_costs_are_a_multiplier_of_negatives_over_positives(moons):
