@@ -54,6 +54,13 @@ def test_linear_solvers(solver):
     assert model.decision_function(X[:5]) == pytest.approx(X[:5] @ model.coef_[0] + model.intercept_[0])
 
 
+@pytest.mark.parametrize("solver", ["stochastic", "bundle"])
+def test_linear_folds_are_left_out(solver):
+    X, y = make_classification(2100, 150, n_informative=5, flip_y=0.2, random_state=2)
+    model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, random_state=0).fit(X[:100], y[:100])
+    assert rates(model, X[100:], y[100:])[1] < 0.25  # learned by heart, scores of the training rows set it far too low
+
+
 def test_an_offset_from_the_training_rows_holds_there_and_breaks_elsewhere():
     elsewhere = []
     for seed in range(12):
