@@ -54,6 +54,16 @@ def test_linear_solvers(solver):
     assert model.decision_function(X[:5]) == pytest.approx(X[:5] @ model.coef_[0] + model.intercept_[0])
 
 
+@pytest.mark.parametrize(("solver", "least"), [("stochastic", 1e-2), ("bundle", 1e-4)])
+def test_a_small_C_makes_a_small_linear_model(solver, least):
+    X, y = make_classification(600, 6, flip_y=0.05, random_state=1)
+    small, large = (
+        sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, C=C, offset="train", random_state=0).fit(X, y)
+        for C in (least, 1.0)
+    )
+    assert np.linalg.norm(small.coef_) < 0.8 * np.linalg.norm(large.coef_)
+
+
 @pytest.mark.parametrize("solver", ["stochastic", "bundle"])
 def test_linear_folds_are_left_out(solver):
     X, y = make_classification(2100, 150, n_informative=5, flip_y=0.2, random_state=2)
