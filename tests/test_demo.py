@@ -18,6 +18,21 @@ def test_table_has_a_row_a_goal_and_a_column_a_contender(outcomes):
     assert [row.startswith(goal.name) for row, goal in zip(rows, demo.GOALS, strict=True)] == [True] * len(demo.GOALS)
 
 
+def test_leads_come_with_their_standard_error():
+    """Two splits by hand: leads of 0.1 and 0.3 over one rival, so 0.2 with a standard error of 0.1."""
+    goal = demo.GOALS[0]
+    values = {"logistic regression": (0.5, 0.5), "its threshold tuned": (0.6, 0.8), "steelyard": (0.6, 0.8)}
+    made = [
+        demo.Outcome(one, name, split, 0.0, 0.0, value if one is goal else 0.0, float("nan"))
+        for one in demo.GOALS
+        for name, pair in values.items()
+        for split, value in enumerate(pair)
+    ]
+    _, plain, tuned = demo.leads(made).splitlines()
+    assert "F1 +0.200 +- 0.100" in plain
+    assert "F1 +0.000 +- 0.000" in tuned
+
+
 def test_one_fit_serves_all_goals_as_one_fit_each_would(outcomes):
     """The demo reuses out-of-fold scores; the result is that of a ThresholdClassifier of its own."""
     from sklearn.datasets import load_digits

@@ -27,6 +27,7 @@ def _demo(svg: Path) -> int:
     print(f"mean over {demo.SPLITS} splits; higher is better.\n")
     outcomes = list(demo.run())
     print(demo.table(outcomes))
+    print(f"\n{demo.leads(outcomes)}")
     try:
         svg.write_text(demo.picture(outcomes), encoding="utf-8")
     except OSError as error:

@@ -111,6 +111,23 @@ def table(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def leads(outcomes: list[Outcome]) -> str:
+    """steelyard's lead over the others with its standard error over the splits, for goals without a constraint."""
+    *others, ours = CONTENDERS
+    lines = ["steelyard's lead, with its standard error over the splits:"]
+    for other in others:
+        parts = []
+        for goal in (goal for goal in GOALS if goal.subject_to is None):
+            theirs, mine = (
+                np.array([o.value for o in outcomes if o.goal is goal and o.contender == name])
+                for name in (other, ours)
+            )
+            error = (mine - theirs).std(ddof=1) / len(mine) ** 0.5 if len(mine) > 1 else float("nan")
+            parts.append(f"{goal.name} {(mine - theirs).mean():+.3f} +- {error:.3f}")
+        lines.append(f"  over {other}: {', '.join(parts)}")
+    return "\n".join(lines)
+
+
 def _cell(goal: Goal, found: list[Outcome]) -> str:
     text = f"{np.mean([o.value for o in found]):.3f}"
     if goal.subject_to is None:
