@@ -133,8 +133,11 @@ public:
         at.square_norm *= factor * factor;
         at.scale *= factor;
         if (std::fabs(at.scale) > 1e-9) return;
-        std::transform(v(), v() + n_, v(), [this](double x) { return x * at.scale; });
-        at.spent = at.scale == 0.0 ? 0.0 : at.spent / at.scale;
+        for (Index j = 0; j < n_; ++j) {
+            u()[j] -= at.spent * v()[j];  // what was spent is settled here: divided by the scale it would overflow
+            v()[j] *= at.scale;
+        }
+        at.spent = 0.0;
         at.scale = 1.0;
     }
 

@@ -335,3 +335,14 @@ def test_progress_shows_rows_a_second_and_the_measure(bar, capsys, monkeypatch):
     assert "rows/s" in capsys.readouterr().err
     sy.OnlineClassifier(m.GMean(), random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("alpha", [1.0, 20.0, 1e4])
+def test_strong_decay_ends_in_a_small_finite_model(alpha):
+    X, y = rows()
+    weak = sy.OnlineClassifier(alpha=1e-4, random_state=0).fit(X, y)
+    strong = sy.OnlineClassifier(alpha=alpha, random_state=0).fit(X, y)
+    assert np.isfinite(bits(strong)).all()
+    assert np.linalg.norm(strong.coef_) < np.linalg.norm(weak.coef_)
+    # Small, but still an average of steps towards the classes.
+    assert m.BalancedAccuracy().score(y, strong.predict(X)) > 0.7
