@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
 from ..solvers.smo import KERNELS
 
@@ -52,7 +53,7 @@ def _check_matrix(K: Any) -> None:
 
 def variance(X: Any, weight: np.ndarray | None) -> float:
     """Of all entries of X, each with the weight of its row."""
-    square = np.asarray(X.multiply(X).mean(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).mean(axis=1)
+    square = row_norms(X, squared=True) / X.shape[1]
     plain = np.asarray(X.mean(axis=1)).ravel()
     return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 LARGEST = 20_000  # rows: the factor of a kernel matrix takes up to n^2 numbers
 RANK_TOL = 1e-10  # of the largest diagonal entry: what the pivots leave unexplained
@@ -34,7 +35,7 @@ class LinearFeatures:
 
     def norms(self, X: Any, rows: Any) -> np.ndarray:
         """The length of each row."""
-        return lengths(rows)
+        return row_norms(rows)
 
     def for_model(self, w: np.ndarray) -> tuple[LinearFeatures, np.ndarray]:
         """What one model needs of this, and the model."""
@@ -61,7 +62,7 @@ class KernelColumns:
             return np.full(X.shape[0], np.inf)
         if self.kernel == "rbf":
             return np.full(X.shape[0], (1.0 + self.constant) ** 0.5)
-        powers = (self.params["gamma"] * lengths(X) ** 2 + self.params["coef0"]) ** self.params["degree"]
+        powers = (self.params["gamma"] * row_norms(X, squared=True) + self.params["coef0"]) ** self.params["degree"]
         return np.asarray(np.sqrt(powers + self.constant))
 
     def for_model(self, w: np.ndarray) -> tuple[KernelColumns, np.ndarray]:
@@ -96,7 +97,7 @@ class KernelFeatures:
         return with_constant(features) if self.constant else features
 
     def norms(self, X: Any, rows: Any) -> np.ndarray:
-        return lengths(rows)
+        return row_norms(rows)
 
     def for_model(self, w: np.ndarray) -> tuple[KernelFeatures, np.ndarray]:
         return self, w
@@ -121,11 +122,6 @@ def _pivoted_cholesky(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     factor = np.zeros((len(K), rank))
     factor[order] = np.tril(triangle[:, :rank])
     return factor, order[:rank]
-
-
-def lengths(X: Any) -> np.ndarray:
-    square = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    return np.asarray(np.sqrt(square), dtype=np.float64)
 
 
 def _dense(X: Any) -> np.ndarray:

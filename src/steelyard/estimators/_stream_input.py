@@ -16,8 +16,6 @@ from sklearn.utils.validation import validate_data
 from ..solvers.stochastic import BadRowError
 from ._binary import check_weight, encode_labels, positive_label
 
-EMPTY = "X has no rows: a chunk needs at least one"
-
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
     """X as C-ordered float32/float64 or CSR, y as a column, of one length; NaN and infinity are left to the loop."""

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import validate_data
 
 from ..measures import FBeta, Measure
@@ -290,6 +291,6 @@ def _with_constant(X: Any, value: float) -> Any:
 
 def _typical_norm(X: Any, weight: np.ndarray | None) -> float:
     """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    norm = float(np.sqrt(np.average(squares.astype(np.float64), weights=weight)))
+    squares = row_norms(X, squared=True).astype(np.float64)
+    norm = float(np.sqrt(np.average(squares, weights=weight)))
     return norm if 0.0 < norm < np.inf else 1.0
