@@ -1,7 +1,7 @@
 // What the machine can do: a pass of dot products, hinge and AdaGrad steps with fixed class weights, and nothing else.
 //
-// No tape, no sample for the threshold, no tallies, no checks, no learning curve. `benchmarks/online.py` compiles this for
-// the machine it runs on and times it beside the learner, as an upper bound for it. Both have the averaged model.
+// No tape, no sample for the threshold, no tallies, no checks, no learning curve. `benchmarks/online.py` compiles this
+// for the machine it runs on and times it beside the learner, as an upper bound for it. Both have the averaged model.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -21,7 +21,8 @@ struct Model {
 
 }  // namespace
 
-extern "C" double bare_dense(const double* X, const std::int8_t* y, std::int64_t n, std::int64_t d, const double* weight) {
+extern "C" double bare_dense(const double* X, const std::int8_t* y, std::int64_t n, std::int64_t d,
+                             const double* weight) {
     Model model(d);
     double steps = 0;
     for (std::int64_t i = 0; i < n; ++i) {

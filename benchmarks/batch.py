@@ -25,7 +25,7 @@ import numpy as np
 
 from _run import RESULTS, interleaved, write
 from _sets import binary, with_constant
-from steelyard.solvers.cost_sensitive import BundleOptions, solve, solve_grid
+from steelyard.solvers.linear.cost_sensitive import BundleOptions, solve, solve_grid
 
 RATIOS = [(2 * (1 - t), 2 * t) for t in np.linspace(0.1, 0.9, 9)]
 CS = np.logspace(-3, 1, 8)

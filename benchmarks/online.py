@@ -22,8 +22,8 @@ from sklearn.linear_model import SGDClassifier
 import steelyard as sy
 import steelyard.measures as m
 from _run import interleaved, write
-from steelyard.solvers.stochastic import Stream
-from steelyard.solvers.stream_problem import Pass, Problem
+from steelyard.solvers.stream.learner import Stream
+from steelyard.solvers.stream.problem import Pass, Problem
 
 REPEATS = 40
 WANTED = {

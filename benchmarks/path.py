@@ -27,9 +27,10 @@ import steelyard as sy
 from _run import RESULTS, interleaved, write
 from _sets import binary, raw, with_constant
 from steelyard.estimators._path_features import KernelFeatures
-from steelyard.solvers import approximate_path, smo
-from steelyard.solvers.cost_path import PathKernel, trace
-from steelyard.solvers.cost_sensitive import solve_grid
+from steelyard.solvers.kernel import smo
+from steelyard.solvers.linear.cost_sensitive import solve_grid
+from steelyard.solvers.path import approximate as approximate_path
+from steelyard.solvers.path.exact import PathKernel, trace
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from reference.cost_path import algorithm_1, costs, objective

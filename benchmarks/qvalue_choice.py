@@ -17,8 +17,8 @@ import sys
 import numpy as np
 
 from _run import RESULTS, machine
-from steelyard.solvers import q_value
-from steelyard.solvers.q_value_steps import AROUND, Aim, Rows, accepted_around
+from steelyard.solvers.decoys import q_value
+from steelyard.solvers.decoys.steps import AROUND, Aim, Rows, accepted_around
 
 SHAPES, SIZES, RATES = ("line", "tails", "bend", "ring"), (2000, 8000), (0.01, 0.05)
 NEW = 30_000

@@ -30,8 +30,8 @@ import steelyard.measures as m
 from _run import RESULTS, interleaved, write
 from steelyard import _core
 from steelyard.measures import expected_fbeta_labels
-from steelyard.solvers.confusion import resolve
-from steelyard.solvers.structural import solve
+from steelyard.solvers.structural.confusion import resolve
+from steelyard.solvers.structural.cutting_planes import solve
 
 SIZES = (5_000, 20_000, 50_000, 100_000, 200_000, 500_000)
 C = 10.0

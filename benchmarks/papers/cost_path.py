@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from _run import RESULTS, interleaved, write
 from _sets import binary, with_constant
-from steelyard.solvers.cost_path import trace
+from steelyard.solvers.path.exact import trace
 
 TAU = np.linspace(0.1, 0.9, 9)
 SETS = {"pima": (668, 1e-3, 5), "spamassassin": (2500, 1e-6, 1), "splice": (None, 1e-2, 3)}  # rows, lambda, repeats

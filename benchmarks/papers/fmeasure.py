@@ -35,7 +35,7 @@ import steelyard.measures as m
 from _run import RESULTS, data_folder, write
 from _sets import binary, with_constant
 from batch import Liblinear
-from steelyard.solvers.cost_sensitive import BundleOptions, solve, solve_grid
+from steelyard.solvers.linear.cost_sensitive import BundleOptions, solve, solve_grid
 
 ROWS = {"a9a": None, "letter": None, "ijcnn1": 40_000, "satimage": None, "covertype": 40_000, "20news-bydate": None}
 SPLITS = ("1", "2", "3", "4", "5", "LIBSVM")

@@ -36,8 +36,8 @@ import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, interleaved, write
 from steelyard.estimators._kernel import KernelExpansion
-from steelyard.solvers import neyman_pearson as machines
-from steelyard.solvers import smo
+from steelyard.solvers.kernel import neyman_pearson as machines
+from steelyard.solvers.kernel import smo
 
 CAPS = (0.01, 0.05, 0.1, 0.2)
 

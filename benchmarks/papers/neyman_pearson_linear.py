@@ -31,8 +31,8 @@ import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, write
 from _sets import with_constant
-from steelyard.solvers import frontier
-from steelyard.solvers.cost_sensitive import solve_grid
+from steelyard.solvers.linear.cost_sensitive import solve_grid
+from steelyard.statistics import frontier
 
 CAPS = (0.01, 0.05, 0.1, 0.2)
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -30,7 +30,7 @@ _HOMES = {
     "DriftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
-    "q_values": "solvers.target_decoy",
+    "q_values": "statistics.target_decoy",
 }
 __all__ = [
     "BiasDisplay",
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         NeymanPearsonDisplay,
     )
     from .quantification import Quantifier, StreamQuantifier
-    from .solvers.target_decoy import q_values
+    from .statistics.target_decoy import q_values
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ from . import measures as m
 from .estimators.measure_classifier import MeasureClassifier
 from .estimators.threshold import ThresholdClassifier
 from .measures.constraints import Constraint, as_constraints
-from .solvers.frontier import best_point
+from .statistics.frontier import best_point
 from .svg import Canvas
 
 SPLITS = 3

@@ -1,6 +1,6 @@
 // The batch solvers and their parts, built plain and under the sanitizers.
 
-#include "cost_grid.hpp"
+#include "linear/cost_grid.hpp"
 
 #include "check.hpp"
 
@@ -41,7 +41,9 @@ static void test_blocks() {
     expect(once, "each task runs once");
     bool caught = false;
     try {
-        parallel_for(2, 10, [](Index k) { if (k == 7) throw 7; });
+        parallel_for(2, 10, [](Index k) {
+            if (k == 7) throw 7;
+        });
     } catch (int) {
         caught = true;
     }
@@ -75,7 +77,8 @@ static void test_solvers_agree() {
     double bound = 0;
     for (SolverKind solver : {SolverKind::newton, SolverKind::coordinate, SolverKind::bundle, SolverKind::newton_first,
                               SolverKind::coordinate_first}) {
-        Grid grid{data.y.data(), data.weight.data(), {{1.0, 1.0}, {0.5, 1.5}}, {0.01, 0.1, 1.0}, solver, {1e-4, 1e4, 0}, {}};
+        Grid grid{
+            data.y.data(), data.weight.data(), {{1.0, 1.0}, {0.5, 1.5}}, {0.01, 0.1, 1.0}, solver, {1e-4, 1e4, 0}, {}};
         const auto found = solve_grid<L>(rows, grid);
         expect(found.size() == 6, "pairs times Cs");
         for (const auto& s : found) expect(s.converged && s.gap() <= 1e-4 && s.w.size() == 5, "certified");

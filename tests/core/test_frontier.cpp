@@ -1,6 +1,6 @@
 // The scan of operating points, built plain and under the sanitizers.
 
-#include "frontier.hpp"
+#include "measure/frontier.hpp"
 
 #include "check.hpp"
 
@@ -11,7 +11,8 @@ static void test_ties_signs_and_zeros() {
     const bool positive[] = {true, false, true, false, false};
     const Frontier f = scan_frontier({scores, positive, nullptr, 5});
     expect(f.thresholds.size() == 4, "equal scores are one point, and so are the two zeros");
-    expect(f.thresholds[0] < -2.0 && f.thresholds[1] == -1.0 && f.thresholds[2] == 1.5 && f.thresholds[3] == 3.0, "thresholds");
+    expect(f.thresholds[0] < -2.0 && f.thresholds[1] == -1.0 && f.thresholds[2] == 1.5 && f.thresholds[3] == 3.0,
+           "thresholds");
     expect(f.tpr[0] == 1.0 && f.tpr[1] == 1.0 && f.tpr[2] == 0.5 && f.tpr[3] == 0.0, "tpr");
     expect(f.tnr[0] == 0.0 && f.tnr[3] == 1.0, "tnr at the ends");
 }
@@ -32,10 +33,12 @@ static void test_order_of_many() {
         scores[i] = (static_cast<double>(state >> 11) / 9007199254740992.0 - 0.5) * (i % 3 ? 1e-300 : 1e300);
         label[i] = static_cast<char>(i % 2);
     }
-    const Frontier f = scan_frontier({scores.data(), reinterpret_cast<const bool*>(label.data()), nullptr, scores.size()});
+    const Frontier f =
+        scan_frontier({scores.data(), reinterpret_cast<const bool*>(label.data()), nullptr, scores.size()});
     bool rising = true;
     for (std::size_t k = 1; k < f.thresholds.size(); ++k)
-        rising = rising && f.thresholds[k] >= f.thresholds[k - 1] && f.tnr[k] >= f.tnr[k - 1] && f.tpr[k] <= f.tpr[k - 1];
+        rising =
+            rising && f.thresholds[k] >= f.thresholds[k - 1] && f.tnr[k] >= f.tnr[k - 1] && f.tpr[k] <= f.tpr[k - 1];
     expect(rising, "thresholds and rates are monotone");
     expect(f.thresholds.size() == scores.size() + 1, "one point more than distinct scores");
 }

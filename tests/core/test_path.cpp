@@ -1,10 +1,10 @@
 // The cost path and its parts, built plain and under the sanitizers.
 
-#include "approximate_path.hpp"
-#include "equal_rows.hpp"
-#include "kernel_space.hpp"
-#include "path_audit.hpp"
-#include "path_trace.hpp"
+#include "path/approximate.hpp"
+#include "path/audit.hpp"
+#include "path/equal_rows.hpp"
+#include "path/kernel_space.hpp"
+#include "path/trace.hpp"
 
 #include "check.hpp"
 
@@ -80,7 +80,8 @@ static void test_margin_set() {
     }
     expect(worst < 1e-8, "updates and downdates equal a fresh factor");
     for (Index k = 0; k < set.size(); ++k)
-        expect(std::fabs(data.sign[set.members()[k]] * space.value(set.members()[k], w) - data.target[set.members()[k]]) < 1e-12,
+        expect(std::fabs(data.sign[set.members()[k]] * space.value(set.members()[k], w) -
+                         data.target[set.members()[k]]) < 1e-12,
                "members are on their target");
 }
 
@@ -128,7 +129,8 @@ static void test_audit_finds_a_wrong_path() {
     for (Index k = 0; k + 1 < log.size(); ++k)
         if (log.tau[k + 1] - log.tau[k] > log.tau[widest + 1] - log.tau[widest]) widest = k;
     log.tau[widest + 1] = (log.tau[widest] + log.tau[widest + 1]) / 2;
-    expect(PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) > 1e-8, "a wrong kink is seen");
+    expect(PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) > 1e-8,
+           "a wrong kink is seen");
 }
 
 // Every knot from the nearest checkpoint equals the knot of the walk; between knots the path is linear.
@@ -163,7 +165,8 @@ static void test_ties_at_the_start() {
     for (CostBox& b : data.box) b.high *= 100, b.high_rate *= 100;
     const auto space = data.space();
     const PathLog log = trace(data);
-    expect(log.end == 1 && PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8, "ties at the start");
+    expect(log.end == 1 && PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8,
+           "ties at the start");
 }
 
 static void test_stopping_keeps_what_was_traced() {
@@ -176,19 +179,21 @@ static void test_stopping_keeps_what_was_traced() {
     expect(audit.worst(1) < 1e-8, "what was traced is optimal");
 }
 
-// The kernel x.z + 1 on the columns without the constant one: the dual form must find the path of the features, kink by kink, and
-// models that score every row alike, whether the cache holds the matrix or two rows of it.
+// The kernel x.z + 1 on the columns without the constant one: the dual form must find the path of the features, kink by
+// kink, and models that score every row alike, whether the cache holds the matrix or two rows of it.
 static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
     const Data data = make(70, 5, ties, 11);
     std::vector<double> plain;
     for (Index i = 0; i < data.n; ++i) plain.insert(plain.end(), data.X.begin() + i * 5, data.X.begin() + i * 5 + 4);
-    KernelRowsOf<double> kernel(DenseRows<double>{plain.data(), data.n, 4}, {KernelKind::linear, 1, 0, 1, 1.0}, cache_bytes);
+    KernelRowsOf<double> kernel(DenseRows<double>{plain.data(), data.n, 4}, {KernelKind::linear, 1, 0, 1, 1.0},
+                                cache_bytes);
     const auto features = data.space();
     const KernelSpace space(kernel);
     const PathLog log = trace(data), dual = PathTrace<KernelSpace>(space, {data.given(), 0, 1}).trace();
     expect(!dual.interrupted && dual.size() > 20 && dual.size() == log.size(), "as many kinks");
     double apart = 0;
-    for (Index k = 0; k < std::min(log.size(), dual.size()); ++k) apart = std::max(apart, std::fabs(log.tau[k] - dual.tau[k]));
+    for (Index k = 0; k < std::min(log.size(), dual.size()); ++k)
+        apart = std::max(apart, std::fabs(log.tau[k] - dual.tau[k]));
     expect(apart < 1e-8, "at the same tau");
     PathReplay<Linear> primal(features, data.given(), log);
     PathReplay<KernelSpace> replay(space, data.given(), dual);
@@ -200,7 +205,8 @@ static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
         PathVector force;
         space.clear(force);
         for (Index i = 0; i < 70; ++i) space.add(force, i, c[i]);
-        for (Index i = 0; i < 70; ++i) scores = std::max(scores, std::fabs(space.value(i, force) - data.rows().row(i).dot(w.data())));
+        for (Index i = 0; i < 70; ++i)
+            scores = std::max(scores, std::fabs(space.value(i, force) - data.rows().row(i).dot(w.data())));
     }
     expect(scores < 1e-7, "the same scores");
     std::vector<double> single(70);
@@ -244,19 +250,23 @@ static void test_members_of_a_kernel() {
     double worst = 0;
     for (int step = 0; step < 600; ++step) {
         const Index i = random.below(60);
-        if (set.size() == 40 || (set.size() > 0 && random.below(3) == 0)) set.remove(random.below(set.size()));
-        else if (std::find(set.members().begin(), set.members().end(), i) == set.members().end()) set.add(i);
+        if (set.size() == 40 || (set.size() > 0 && random.below(3) == 0))
+            set.remove(random.below(set.size()));
+        else if (std::find(set.members().begin(), set.members().end(), i) == set.members().end())
+            set.add(i);
         set.solve(base, data.target.data(), a, w);
         for (Index j : {Index{0}, Index{17}, i}) {
             double value = base.v[j];
-            for (Index k = 0; k < set.size(); ++k) value += data.sign[set.members()[k]] * a[k] * kernel.row(set.members()[k])[j];
+            for (Index k = 0; k < set.size(); ++k)
+                value += data.sign[set.members()[k]] * a[k] * kernel.row(set.members()[k])[j];
             worst = std::max(worst, std::fabs(value - set.rows().value(j, w)) / (1 + std::fabs(value)));
         }
     }
     expect(worst < 1e-8, "a value is the force's and the members'");
 }
 
-// Stopped while a knot is being solved, the approximate path keeps the knots it had, and they are those of the whole path.
+// Stopped while a knot is being solved, the approximate path keeps the knots it had, and they are those of the whole
+// path.
 static void test_stopping_inside_a_knot() {
     const Data data = make(400, 6, Ties::none, 6);
     const std::vector<double> weight(400, 1.0);

@@ -1,6 +1,6 @@
 // Kernel rows and sequential minimal optimisation, built plain and under the sanitizers.
 
-#include "smo.hpp"
+#include "kernel/smo.hpp"
 
 #include "check.hpp"
 
@@ -33,7 +33,8 @@ struct Cloud {
 
 static void test_rows_against_the_formula() {
     const Cloud cloud;
-    const KernelSpec specs[] = {{KernelKind::rbf, 2.0, 0.0, 3}, {KernelKind::poly, 0.5, 1.0, 3}, {KernelKind::linear, 1.0, 0.0, 1}};
+    const KernelSpec specs[] = {
+        {KernelKind::rbf, 2.0, 0.0, 3}, {KernelKind::poly, 0.5, 1.0, 3}, {KernelKind::linear, 1.0, 0.0, 1}};
     for (const auto& spec : specs) {
         KernelRows kernel(cloud.rows(), spec, 1e6);
         double worst = 0;
@@ -59,7 +60,8 @@ static void test_exponential() {
     for (double x = 0; x > -99; x -= 0.0137) worst = std::max(worst, std::fabs(exp_of_negative(x) / std::exp(x) - 1));
     expect(worst < 1e-9, "exp over its range");
     worst = 0;
-    for (double x = 0; x > -699; x -= 0.0137) worst = std::max(worst, std::fabs(exp_of_negative<13>(x) / std::exp(x) - 1));
+    for (double x = 0; x > -699; x -= 0.0137)
+        worst = std::max(worst, std::fabs(exp_of_negative<13>(x) / std::exp(x) - 1));
     expect(worst < 1e-15, "exp to the rounding of a double");
     expect(exp_of_negative(-1e6) == 0.0 && exp_of_negative(-0.0) == 1.0, "exp at its ends");
 }
@@ -112,7 +114,8 @@ static Index test_optimality(Index slots, bool shrinking) {
     }
     expect(calls > 0 && std::fabs(sum) < 1e-9, "sum zero");
     expect(drift < 1e-6 && highest - lowest < 3e-6, "optimal, with K b in step");
-    expect(std::fabs(smo.violation() - std::max(0.0, highest - lowest)) < 1e-6, "the violation is that of the solution");
+    expect(std::fabs(smo.violation() - std::max(0.0, highest - lowest)) < 1e-6,
+           "the violation is that of the solution");
     return smo.n_steps();
 }
 
@@ -122,6 +125,7 @@ int main() {
     test_the_oldest_row_is_dropped_and_the_last_two_stay();
     const Index plain = test_optimality(2, false), shrunk = test_optimality(2, true);
     expect(2 * shrunk < 3 * plain, "rows left out are those that need no step");
-    expect(test_optimality(Cloud::n, false) == plain && test_optimality(Cloud::n, true) == shrunk, "whatever the cache");
+    expect(test_optimality(Cloud::n, false) == plain && test_optimality(Cloud::n, true) == shrunk,
+           "whatever the cache");
     return verdict();
 }

@@ -3,9 +3,9 @@
 #include <limits>
 #include <random>
 
-#include "archive.hpp"
 #include "check.hpp"
-#include "stochastic.hpp"
+#include "stream/archive.hpp"
+#include "stream/learner.hpp"
 
 using namespace steelyard;
 
@@ -123,7 +123,8 @@ static void test_chunks_offer_alike(const Data& data) {
     const auto w = whole.now.coefficients(true);
     expect(cut.now.coefficients(true) == w, "chunks do not change the weights");
     for (int side = 0; side < 2; ++side) {
-        expect(whole.reservoir.kept.scores(side, w) == cut.reservoir.kept.scores(side, w), "nor what the reservoir holds");
+        expect(whole.reservoir.kept.scores(side, w) == cut.reservoir.kept.scores(side, w),
+               "nor what the reservoir holds");
         expect(whole.reservoir.counters.accepted[side] == cut.reservoir.counters.accepted[side], "nor what it counts");
     }
 }

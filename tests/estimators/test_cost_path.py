@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers.frontier import InfeasibleError
+from steelyard.statistics.frontier import InfeasibleError
 
 X, Y = make_classification(900, 6, weights=[0.7], flip_y=0.1, random_state=1)
 TRAIN, TEST = slice(0, 600), slice(600, None)
@@ -229,7 +229,7 @@ def test_kernel_path_solves_the_kernel_problem(kernel):
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.maximum(values, 0))
     sign = 2.0 * Y[rows] - 1
-    from steelyard.solvers.cost_sensitive import solve
+    from steelyard.solvers.linear.cost_sensitive import solve
 
     for tau in (0.2, 0.6):
         reference = solve(
@@ -370,7 +370,7 @@ def test_a_signal_is_heard_inside_a_long_knot():
     code = """
         import os, signal, threading, time
         import numpy as np
-        from steelyard.solvers.approximate_path import trace
+        from steelyard.solvers.path.approximate import trace
         signal.signal(signal.SIGINT, signal.default_int_handler)
         rng = np.random.default_rng(0)
         X = rng.normal(size=(5_000, 1_500))

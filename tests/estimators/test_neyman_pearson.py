@@ -16,7 +16,8 @@ import steelyard as sy
 from steelyard.estimators import _rows_left_out
 from steelyard.estimators._np_learners import RATIOS
 from steelyard.estimators._rows_left_out import clopper_pearson
-from steelyard.solvers import neyman_pearson, order_statistic
+from steelyard.solvers.kernel import neyman_pearson
+from steelyard.statistics import order_statistic
 
 KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
 

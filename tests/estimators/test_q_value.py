@@ -118,8 +118,8 @@ def test_weights_of_zero_leave_rows_out_and_large_ones_pull(options):
 
 def test_a_weight_of_two_is_two_rows_where_none_is_left_out():
     """In the counts and in every step; only the folds deal rows and not weights."""
-    from steelyard.solvers.q_value import solve
-    from steelyard.solvers.q_value_steps import Aim
+    from steelyard.solvers.decoys.q_value import solve
+    from steelyard.solvers.decoys.steps import Aim
 
     X, target, _, _ = matches(4, 800)
     weight = np.random.default_rng(0).integers(1, 4, 800)

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers.order_statistic import rank
+from steelyard.statistics.order_statistic import rank
 
 RUNS, CAP = 2000, 0.1
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers.stream_problem import Scan
+from steelyard.solvers.stream.problem import Scan
 
 RADIUS = 2.0
 SIZES = (300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)

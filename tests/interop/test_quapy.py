@@ -12,7 +12,7 @@ import steelyard as sy
 import steelyard.measures as m
 from steelyard.interop import quapy as ours
 from steelyard.quantification.protocols import evaluate
-from steelyard.solvers import counting
+from steelyard.statistics import counting
 
 qp = pytest.importorskip("quapy", reason="the extra 'quapy' is not installed")
 from quapy.classification.svmperf import SVMperf as Wrapped  # noqa: E402

@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from reference.cost_path import objective
-from steelyard.solvers import approximate_path, cost_path
+from steelyard.solvers.path import approximate as approximate_path
+from steelyard.solvers.path import exact as cost_path
 
 
 def data(seed, n=300, one_hot=False):

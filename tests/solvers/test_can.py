@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import steelyard.measures as m
-from steelyard.solvers.can import can, parts
-from steelyard.solvers.frontier import Choice, best_point, scan
+from steelyard.solvers.linear.can import can, parts
+from steelyard.statistics.frontier import Choice, best_point, scan
 
 
 def problem(seed, prevalence=0.2, n=4000):

@@ -8,8 +8,8 @@ import pytest
 import steelyard.measures as m
 from reference.structural import LOSSES, counted
 from steelyard import _core
-from steelyard.solvers.confusion import NAMES, resolve
-from steelyard.solvers.shape import is_count_only, mixed_sign
+from steelyard.measures.shape import is_count_only, mixed_sign
+from steelyard.solvers.structural.confusion import NAMES, resolve
 
 MIXTURES = [
     m.BAKLD(weight=0.3), m.FBeta(1) + 0.5 * m.NegKLD(), m.QMeasure(2, m.MinRate(), m.NSS()), m.tpr * m.tnr - m.fpr,

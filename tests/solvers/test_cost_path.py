@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from reference.cost_path import algorithm_1, box_programme, costs, kkt_residual, objective
-from steelyard.solvers.cost_path import trace, trace_quantiles
+from steelyard.solvers.path.exact import trace, trace_quantiles
 
 KINDS = ("normal", "integers", "one_hot", "duplicates", "contradictions", "wide")
 

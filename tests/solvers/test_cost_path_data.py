@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from reference.cost_path import objective
-from steelyard.solvers.cost_path import trace
+from steelyard.solvers.path.exact import trace
 
 FOLDER = os.environ.get("STEELYARD_DATA")
 pytestmark = [

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from reference.cost_sensitive import objective, optimum, row_costs
-from steelyard.solvers.cost_sensitive import LOSSES, BundleOptions, solve, solve_grid
+from steelyard.solvers.linear.cost_sensitive import LOSSES, BundleOptions, solve, solve_grid
 
 SOLVERS = ("auto", "coordinate", "newton", "bundle")
 COSTS = [(1.8, 0.2), (1.0, 1.0), (0.4, 1.6)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.cost_sensitive import objective, row_costs
-from steelyard.solvers.cost_sensitive import LOSSES, solve
+from steelyard.solvers.linear.cost_sensitive import LOSSES, solve
 
 RNG = np.random.default_rng(0)
 X0 = RNG.normal(size=(1500, 6))

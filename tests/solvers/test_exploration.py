@@ -5,8 +5,8 @@ import pytest
 
 import steelyard.measures as m
 from steelyard.solvers import cost_sensitive
-from steelyard.solvers.exploration import Exploration, Goal, Model, Sample, costs_of_ratio, linearised_costs
-from steelyard.solvers.frontier import Choice, InfeasibleError
+from steelyard.solvers.linear.search import Exploration, Goal, Model, Sample, costs_of_ratio, linearised_costs
+from steelyard.statistics.frontier import Choice, InfeasibleError
 
 
 def sample(n=600, seed=0, noise=1.0, folds=4):

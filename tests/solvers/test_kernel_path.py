@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from reference.cost_path import box_programme, costs
-from steelyard.solvers.cost_path import PathKernel, trace, trace_quantiles
+from steelyard.solvers.path.exact import PathKernel, trace, trace_quantiles
 
 KERNELS = {
     "rbf": PathKernel("rbf", gamma=0.5),

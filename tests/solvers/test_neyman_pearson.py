@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from reference.kernel_machines import algorithm_2, algorithm_3
-from steelyard.solvers import minimax, neyman_pearson
-from steelyard.solvers.neyman_pearson import Task
-from steelyard.solvers.smo import Kernel
+from steelyard.solvers.kernel import minimax, neyman_pearson
+from steelyard.solvers.kernel.neyman_pearson import Task
+from steelyard.solvers.kernel.smo import Kernel
 
 GAMMA = 0.7
 

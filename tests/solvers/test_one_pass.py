@@ -7,8 +7,8 @@ import pytest
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers.one_pass import MiniBatchStream, _Side
-from steelyard.solvers.stream_problem import OnePassMiniBatch, Problem
+from steelyard.solvers.stream.mini_batch import MiniBatchStream, _Side
+from steelyard.solvers.stream.problem import OnePassMiniBatch, Problem
 
 
 def buffer(seed, n_pos=3, n_neg=4, d=2):

@@ -9,10 +9,10 @@ from scipy.optimize import check_grad
 from scipy.special import expit
 
 import steelyard as sy
-from steelyard.solvers import q_value as qv
-from steelyard.solvers import q_value_steps as steps
-from steelyard.solvers.landmarks import place
-from steelyard.solvers.target_decoy import chance_right
+from steelyard.solvers.decoys import q_value as qv
+from steelyard.solvers.decoys import steps
+from steelyard.solvers.decoys.landmarks import place
+from steelyard.statistics.target_decoy import chance_right
 
 
 def rows(seed=0, n=1500):

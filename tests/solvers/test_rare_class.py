@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers import rare_class
+from steelyard.solvers.stream import rare_class
 
 
 @pytest.mark.parametrize("measure", [m.NegKLD(), m.NSS(), 0.5 * m.NegKLD() + 0.5 * m.NSS()], ids=repr)

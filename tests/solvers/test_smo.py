@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
 from reference.kernel_machines import count_smo_steps, solve_dual
-from steelyard.solvers import smo
+from steelyard.solvers.kernel import smo
 
 KERNELS = {
     "linear": {},

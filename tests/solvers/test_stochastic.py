@@ -7,9 +7,9 @@ from scipy.stats import chi2
 import steelyard as sy
 import steelyard.measures as m
 from reference import streams as reference
-from steelyard.solvers.nesting import stages
-from steelyard.solvers.stochastic import RESERVOIR, Stream, balanced_order
-from steelyard.solvers.stream_problem import NeymanPearson, Problem, Scan
+from steelyard.measures.stages import stages
+from steelyard.solvers.stream.learner import RESERVOIR, Stream, balanced_order
+from steelyard.solvers.stream.problem import NeymanPearson, Problem, Scan
 
 
 def rows(n=160, d=4, seed=0):

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 import steelyard.measures as m
 from reference.structural import LOSSES, optimum
-from steelyard.solvers.structural import solve, threshold_of
+from steelyard.solvers.structural.cutting_planes import solve, threshold_of
 
 # Easy enough that no loss has its best bound at w = 0, where every test would be empty.
 X, Y = make_classification(

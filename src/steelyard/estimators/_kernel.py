@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from ..solvers.smo import KERNELS
+from ..solvers.kernel.smo import KERNELS
 
 CHUNK = 2**24  # kernel values computed at a time: 128 MB
 

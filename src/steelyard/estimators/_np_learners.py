@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..measures import Recall, fpr
-from ..solvers import frontier, minimax, neyman_pearson
-from ..solvers.neyman_pearson import Machine, Task
+from ..solvers.kernel import minimax, neyman_pearson
+from ..solvers.kernel.neyman_pearson import Machine, Task
+from ..statistics import frontier
 from ._kernel import KernelExpansion
 from ._path_features import KernelFeatures, LinearFeatures
 from .measure_classifier import MeasureClassifier

@@ -1,6 +1,6 @@
 """What the estimators that hold a whole path share: plain or kernel features, the range of tau, and a fit's warnings.
 
-Given is a path of models over ``start <= tau <= end`` (`solvers.cost_path`, `solvers.approximate_path`), to be
+Given is a path of models over ``start <= tau <= end`` (`solvers.path.exact`, `solvers.path.approximate`), to be
 multiplied with what `_path_features` makes of a row. `CostPath` reads it as classifiers, `QuantilePath` as regressors.
 """
 
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..solvers.cost_path import ExactPath, PathKernel
+from ..solvers.path.exact import ExactPath, PathKernel
 from ._kernel import kernel_params
 from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
 

@@ -1,6 +1,6 @@
 """What the models of a path are multiplied with: the features, a kernel's rows, or features made of a kernel.
 
-The exact path of a kernel is in the dual form (`solvers.cost_path`): a model is its coefficients on the training rows,
+The exact path of a kernel is in the dual form (`solvers.path.exact`): a model is its coefficients on the training rows,
 and a new row is ``k(x, .)`` there. Solvers that know features only take the pivoted Cholesky factorisation K = F F',
 with as many columns as the numerical rank of the kernel matrix K: the rows of F are features whose inner products are
 the kernel. For a new row, ``f(x) = T^-1 k(x, pivots)`` with T the factor of the pivots' own kernel matrix.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import beta as beta_distribution
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from ..solvers import order_statistic
+from ..statistics import order_statistic
 from ._np_learners import Rows
 
 FOLDS = 5

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from ..solvers.stochastic import BadRowError
+from ..solvers.stream.learner import BadRowError
 from ._binary import check_weight, encode_labels, positive_label
 
 

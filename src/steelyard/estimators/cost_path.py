@@ -3,8 +3,8 @@
     for every tau in [0, 1]:   min over w   1/2 |w|^2 + C sum_i s_i(tau) hinge_i,    s = 2 (1 - tau) or 2 tau
 
 tau is the cost of a false positive over the sum of both costs, and the intercept a regularised constant column (Yu,
-Vishwanathan and Zhang 2009). The path is `solvers.cost_path` (exact) or `solvers.approximate_path` (certified); sign
-changes of scores along it are `solvers.path_scores`.
+Vishwanathan and Zhang 2009). The path is `solvers.path.exact` (exact) or `solvers.path.approximate` (certified); sign
+changes of scores along it are `solvers.path.sign_changes`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..solvers import approximate_path, cost_path, frontier, path_scores
+from ..solvers.path import approximate as approximate_path
+from ..solvers.path import exact as cost_path
+from ..solvers.path import sign_changes as path_scores
+from ..statistics import frontier
 from ._binary import BinaryMixin, check_measure, check_weight, encode_labels
 from ._path_estimator import PathEstimator
 

@@ -3,7 +3,7 @@
     max over (loss, costs, C) and the offset   measure(TPR, TNR)   subject to linear constraints on the rates
 
 The models are cost-sensitive ones (`solvers.cost_sensitive`), explored and chosen on out-of-fold scores with the
-offset taken exactly (`solvers.exploration`). Algorithm 2 of Kar et al. (2016), CAN, is ``solver="can"``.
+offset taken exactly (`solvers.linear.search`). Algorithm 2 of Kar et al. (2016), CAN, is ``solver="can"``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sklearn.utils.validation import validate_data
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..solvers import cost_sensitive
-from ..solvers.can import can
-from ..solvers.exploration import (
+from ..solvers.linear import cost_sensitive
+from ..solvers.linear.can import can
+from ..solvers.linear.search import (
     Candidate,
     Effort,
     Exploration,

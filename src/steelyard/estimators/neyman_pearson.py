@@ -2,9 +2,9 @@
 
     min P(miss)   subject to   P(false alarm) <= max_fpr
 
-Which solver trains the scores is in `_np_learners` (the nonconvex machines of 002 are `solvers.neyman_pearson`); here
-the offset is set on rows that the scores were not trained on, because a rate within the cap on the training rows is
-not within it on others.
+Which solver trains the scores is in `_np_learners` (the nonconvex machines of 002 are
+`solvers.kernel.neyman_pearson`); here the offset is set on rows that the scores were not trained on, because a rate
+within the cap on the training rows is not within it on others.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..solvers import order_statistic
-from ..solvers.neyman_pearson import Machine, Task
-from ..solvers.smo import Kernel
+from ..solvers.kernel.neyman_pearson import Machine, Task
+from ..solvers.kernel.smo import Kernel
+from ..statistics import order_statistic
 from . import _np_learners as learners
 from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params

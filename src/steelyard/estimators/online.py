@@ -1,8 +1,8 @@
 """A linear classifier learned in one pass over a stream, for the measure that is reported.
 
 Given rows one chunk at a time, a measure of the two rates and perhaps a constraint on them, learn ``w.x + b``. The
-mathematics is in `solvers.stochastic` and the loop in ``src/core/stochastic.hpp``; here is the scikit-learn side:
-parameters, labels, chunks, checkpoints.
+mathematics is in `solvers.stream.learner` and the loop in ``src/core/stream/learner.hpp``; here is the scikit-learn
+side: parameters, labels, chunks, checkpoints.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sklearn.utils.validation import validate_data
 
 from ..measures import BAKLD, Constraint, Measure
 from ..measures.constraints import as_constraints
-from ..solvers.one_pass import MiniBatchStream
-from ..solvers.stochastic import BadRowError, Stream
-from ..solvers.stream_problem import BY_NAME, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
+from ..solvers.stream.learner import BadRowError, Stream
+from ..solvers.stream.mini_batch import MiniBatchStream
+from ..solvers.stream.problem import BY_NAME, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
 from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
 from . import _stream_input as rows_in
@@ -48,7 +48,7 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
         One constraint that is linear in the rates: ``fpr <= 0.01``, ``Precision() >= 0.9``, ``fpr <= 0.01 * tpr``, ...
     solver : {"auto", "nemsis", "scan", "neyman-pearson", "spade", "1pmb", "frontier"} or options, default="auto"
         "auto" reads the measure: concave -> NEMSIS, ratio -> SCAN, a constraint -> stochastic Neyman-Pearson. Options
-        are objects such as ``steelyard.solvers.stream_problem.Scan(epoch=1000, growth=2)``.
+        are objects such as ``steelyard.solvers.stream.problem.Scan(epoch=1000, growth=2)``.
     reward : {"hinge", "logistic", "sigmoid", "ramp", "arctan", "erf"}, default="hinge"
         Surrogate of a right answer; the last four are for "neyman-pearson", where they can pay at a low cap. With the
         guard they take over from the hinge after 20,000 rows.

@@ -2,8 +2,8 @@
 
     max T   subject to   D <= max_q T,    T targets and D decoys called positive
 
-The mathematics is in `solvers.q_value` and the counting in `solvers.target_decoy`; here are labels, groups, folds and
-the scikit-learn side.
+The mathematics is in `solvers.decoys.q_value` and the counting in `statistics.target_decoy`; here are labels, groups,
+folds and the scikit-learn side.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from ..solvers import q_value
-from ..solvers.q_value_steps import Aim
-from ..solvers.target_decoy import check_targets, q_values
+from ..solvers.decoys import q_value
+from ..solvers.decoys.steps import Aim
+from ..statistics.target_decoy import check_targets, q_values
 from ._binary import BinaryMixin, check_weight, encode_labels
 from ._kernel import kernel_params
 

@@ -2,7 +2,7 @@
 
     for every tau in [0, 1]:   min over w, b   1/2 (|w|^2 + (b - m)^2) + C sum_i max(tau r_i, (tau - 1) r_i)
 
-with r_i = y_i - x_i.w - b, and m the median of y. The solution is piecewise linear in tau, so `solvers.cost_path`
+with r_i = y_i - x_i.w - b, and m the median of y. The solution is piecewise linear in tau, so `solvers.path.exact`
 finds every kink. The paper appends a constant column, which pulls b towards 0; here b is pulled towards m, so that
 adding a number to y adds it to every prediction.
 """
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..solvers import cost_path
+from ..solvers.path import exact as cost_path
 from ._binary import check_weight
 from ._path_estimator import PathEstimator
 

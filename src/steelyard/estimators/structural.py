@@ -2,7 +2,8 @@
 
     min over w  1/2 |w|^2 + C xi,  xi >= loss(y') - (100/n) sum of y_i x_i.w over flipped rows, for all label vectors y'
 
-SVMperf's problem and scaling, solved by `solvers.structural`; the losses are in `solvers.confusion`.
+SVMperf's problem and scaling, solved by `solvers.structural.cutting_planes`; the losses are in
+`solvers.structural.confusion`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from ..measures import Measure
-from ..solvers import structural
+from ..solvers.structural import cutting_planes as structural
 from ._binary import check_weight, encode_labels, threads
 from ._linear import LinearMixin
 

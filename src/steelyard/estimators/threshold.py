@@ -2,8 +2,8 @@
 
 Given a scikit-learn classifier with scores, a measure and constraints, find t for the rule "positive if score > t".
 Scores come from rows that the model was not fitted on: out-of-fold, or from one held-out part. The search over
-thresholds is `solvers.frontier` (every distinct one, one sort); the promise on unseen data, when `delta` is given, is
-`solvers.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
+thresholds is `statistics.frontier` (every distinct one, one sort); the promise on unseen data, when `delta` is given,
+is `statistics.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexab
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..solvers import frontier, order_statistic
+from ..statistics import frontier, order_statistic
 from ._binary import check_measure, check_weight, encode_labels
 from ._scored_rows import (
     Rows,

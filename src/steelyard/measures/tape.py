@@ -2,7 +2,8 @@
 
 Given the tree, `flatten` returns one instruction per distinct node, arguments before their use: an operation, up to
 two earlier instructions, and a number. Its inputs are tpr, tnr, prevalence and smoothing, so that a running prevalence
-needs no new tape. `src/core/tape.hpp` evaluates it, with the conventions of the tree (0/0 = 0, 0 times infinity = 0).
+needs no new tape. `src/core/measure/tape.hpp` evaluates it, with the conventions of the tree (0/0 = 0, 0 times infinity
+= 0).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, 
 from .expression import Measure
 from .functions import Absolute, Log, Maximum, Minimum, Power
 
-# In the order of `Op` in src/core/tape.hpp.
+# In the order of `Op` in src/core/measure/tape.hpp.
 OPS = (
     "input",
     "constant",

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.cost_path import CostPath
 from ..measures import Measure
-from ..solvers.frontier import best_point
+from ..statistics.frontier import best_point
 from ._axes import axes_or_new
 
 KINDS = ("rates", "coefficients", "boundary")

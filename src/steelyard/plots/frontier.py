@@ -11,7 +11,7 @@ from ..estimators._binary import check_weight, encode_labels
 from ..estimators._scored_rows import positive_scores, resolve_response
 from ..measures import Measure, rates
 from ..measures.constraints import Constraint, as_constraints
-from ..solvers.frontier import Frontier, scan
+from ..statistics.frontier import Frontier, scan
 from ._axes import axes_or_new
 
 AXES = ("roc", "rates")

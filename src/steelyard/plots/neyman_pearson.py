@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators._binary import encode_labels
 from ..estimators._scored_rows import positive_scores, resolve_response
 from ..measures import rates
-from ..solvers.frontier import Frontier, scan
+from ..statistics.frontier import Frontier, scan
 from ._axes import axes_or_new
 
 

@@ -2,7 +2,7 @@
 
 Given labelled rows and an unlabelled batch whose class balance may be another one (prior shift: within a class, rows
 are as they were), estimate the prevalence ``p`` of the population that the batch came from, with an interval. Models
-and the labelled rows that judge them are in `_crossfit`, the mathematics in `solvers.counting`.
+and the labelled rows that judge them are in `_crossfit`, the mathematics in `statistics.counting`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..solvers import counting
+from ..statistics import counting
 from ._crossfit import Scored, cross_fit
 
 METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms")

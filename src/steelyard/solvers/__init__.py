@@ -1,1 +1,13 @@
-"""Solvers: functions that take arrays and return frozen results. They know measures and no scikit-learn."""
+"""Solvers: a frozen problem in, a frozen result out; no scikit-learn. One room for each kind.
+
+linear      cost_sensitive (grids of certified models), search, resampling, can
+stream      problem, learner, mini_batch, rare_class
+path        exact, approximate, sign_changes
+kernel      smo, neyman_pearson, minimax
+structural  cutting_planes, confusion
+decoys      q_value, steps, landmarks
+"""
+
+from .linear import cost_sensitive
+
+__all__ = ["cost_sensitive"]

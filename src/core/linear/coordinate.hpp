@@ -1,0 +1,176 @@
+// Dual coordinate descent (Hsieh et al. 2008; Yu, Huang and Lin 2011 for logistic), one row at a time.
+//
+//   max over feasible b   sum_i C_i dual_term(b_i) - 1/2 |w|^2,    w = sum_i C_i b_i y_i x_i kept up to date
+//
+// One coordinate has its optimum in closed form (hinge, squared hinge) or by a few guarded Newton steps (logistic).
+// Rows whose share sits at a bound, with a gradient that pushes it further out, are set aside (shrinking) until the
+// next full look. Sweeps stop when the projected gradients agree to `spread`, or after a few passes' work; then every
+// row is looked at, w, P and D are computed from scratch, and `spread` shrinks until the gap is small enough.
+//
+// Shares, not multipliers, are kept: a = C b, so the shares of one C or one cost pair are a feasible start for any
+// other.
+#pragma once
+
+#include <cmath>
+
+#include "linear/risk.hpp"
+
+namespace steelyard {
+
+// splitmix64: small, good enough to shuffle, and the same everywhere.
+struct Shuffler {
+    std::uint64_t state;
+
+    STEELYARD_INLINE std::uint64_t next() {
+        std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31);
+    }
+    // Multiply and shift instead of a division; 32 random bits are enough to pick a row.
+    STEELYARD_INLINE Index below(Index n) {
+        return static_cast<Index>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+    }
+};
+
+// One coordinate: the gradient of the dual in b_i per unit of C_i, and the best b_i with the others held; q = C_i
+// |x_i|^2.
+template <class L>
+struct DualCoordinate;
+
+template <>
+struct DualCoordinate<Hinge> {
+    static STEELYARD_INLINE double gradient(double, double m) { return 1 - m; }
+    static STEELYARD_INLINE double best(double b, double gradient, double q) {
+        const double moved = b + gradient / q;
+        return moved < 0 ? 0 : (moved > 1 ? 1 : moved);
+    }
+};
+
+template <>
+struct DualCoordinate<SquaredHinge> {
+    static STEELYARD_INLINE double gradient(double b, double m) { return 1 - m - b / 2; }
+    static STEELYARD_INLINE double best(double b, double gradient, double q) {
+        return std::max(0.0, b + gradient / (0.5 + q));
+    }
+};
+
+template <>
+struct DualCoordinate<Logistic> {
+    static STEELYARD_INLINE double log_odds(double b) { return std::log((1 - b + 1e-17) / std::max(b, 1e-300)); }
+    static STEELYARD_INLINE double gradient(double b, double m) { return log_odds(b) - m; }
+
+    // u = log((1 - b) / b) solves u - m - q (b(u) - b0) = 0, which increases in u: Newton inside a bracket.
+    static STEELYARD_INLINE double best(double b0, double gradient, double q) {
+        double u = log_odds(b0);
+        const double m = u - gradient;
+        double low = m - q * b0, high = m + q * (1 - b0);
+        u = std::min(std::max(u, low), high);
+        double b = Logistic::share(u);
+        for (int k = 0; k < 8; ++k) {
+            const double f = u - m - q * (b - b0);
+            (f > 0 ? high : low) = u;
+            double next = u - f / (1 + q * b * (1 - b));
+            if (!(next > low && next < high)) next = 0.5 * (low + high);
+            const double moved = std::fabs(next - u);
+            u = next;
+            b = Logistic::share(u);
+            if (moved < 1e-3) break;
+        }
+        return b;
+    }
+};
+
+template <class L, class R>
+class CoordinateDescent {
+public:
+    // square = |x_i|^2 for every row
+    CoordinateDescent(const R& rows, const std::vector<double>& square)
+        : rows_(rows), square_(square), n_(rows.n_rows), w_(static_cast<std::size_t>(rows.n_cols)), m_(n_) {}
+
+    STEELYARD_CLONES Solution solve(const Risk& risk, const Stopping& stopping, const Solution* start) {
+        Solution best;
+        b_.assign(static_cast<std::size_t>(n_), L::kind == LossKind::logistic ? 0.5 : 0.0);
+        if (start && !start->share.empty()) b_ = start->share;
+        shuffler_.state = stopping.seed;
+        double spread = 0.3;
+        while (true) {
+            look(risk, best);
+            best.converged = best.gap() <= stopping.tol;
+            if (best.converged || best.passes >= stopping.max_passes || spread < 1e-14 || stopping.is_asked_for())
+                return best;
+            if (sweeps(risk, spread, stopping, best.passes)) spread *= 0.3;
+        }
+    }
+
+private:
+    // w, primal and dual from scratch; every row that is not at rest becomes active again.
+    STEELYARD_INLINE void look(const Risk& risk, Solution& best) {
+        pull(rows_, risk, b_.data(), w_);
+        margins(rows_, risk.y, w_.data(), m_.data());
+        const double half = squared_norm(w_) / 2;
+        best.offer_primal(half + empirical<L>(risk.cost, n_, m_.data()), w_);
+        best.offer_dual(dual_terms<L>(risk.cost, n_, b_.data()) - half, b_);
+        best.passes += 2;
+        active_.clear();
+        for (Index i = 0; i < n_; ++i)
+            if (risk.cost[i] > 0 && !at_rest(b_[i], DualCoordinate<L>::gradient(b_[i], m_[i]), 0.0))
+                active_.push_back(i);
+    }
+
+    // The share is at a bound and the gradient pushes it further out by more than `slack`.
+    static STEELYARD_INLINE bool at_rest(double b, double gradient, double slack) {
+        if constexpr (L::kind == LossKind::logistic) return false;
+        return (b <= 0 && gradient < -slack) || (b >= L::largest_share && gradient > slack);
+    }
+
+    // True when the projected gradients agree to `spread`.
+    STEELYARD_INLINE bool sweeps(const Risk& risk, double spread, const Stopping& stopping, double& passes) {
+        double slack = HUGE_VAL;
+        // A look costs two passes: not before four times that was spent, and not much later either.
+        for (const double enough = std::min(stopping.max_passes, passes + 8);
+             passes < enough && !stopping.is_asked_for();) {
+            passes += static_cast<double>(active_.size()) / static_cast<double>(n_);
+            const double largest = one_sweep(risk, slack);
+            if (spread_ <= spread || active_.empty()) return true;
+            slack = largest > 0 ? largest : HUGE_VAL;
+        }
+        return false;
+    }
+
+    // Every active row once, in random order. Sets spread_, and returns the largest projected gradient.
+    STEELYARD_INLINE double one_sweep(const Risk& risk, double slack) {
+        double high = -HUGE_VAL, low = HUGE_VAL;
+        Index size = static_cast<Index>(active_.size());
+        for (Index k = 0; k < size; ++k) std::swap(active_[k], active_[k + shuffler_.below(size - k)]);
+        for (Index k = 0; k < size; ++k) {
+            const Index i = active_[k];
+            const auto x = rows_.row(i);
+            const double gradient = DualCoordinate<L>::gradient(b_[i], risk.y[i] * x.dot(w_.data()));
+            if (at_rest(b_[i], gradient, slack)) {
+                active_[k--] = active_[--size];
+                continue;
+            }
+            const double projected = at_rest(b_[i], gradient, 0.0) ? 0 : gradient;
+            high = std::max(high, projected);
+            low = std::min(low, projected);
+            if (std::fabs(projected) < 1e-14) continue;
+            const double before = b_[i];
+            b_[i] = DualCoordinate<L>::best(before, gradient, risk.cost[i] * square_[i]);
+            x.add_to(w_.data(), risk.cost[i] * (b_[i] - before) * risk.y[i]);
+        }
+        active_.resize(static_cast<std::size_t>(size));
+        spread_ = size > 0 ? high - low : 0;
+        return std::max(high, -low);
+    }
+
+    const R& rows_;
+    const std::vector<double>& square_;
+    Index n_;
+    std::vector<double> w_, m_, b_;
+    std::vector<Index> active_;
+    Shuffler shuffler_{0};
+    double spread_ = 0;
+};
+
+}  // namespace steelyard

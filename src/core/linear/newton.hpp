@@ -1,0 +1,204 @@
+// Primal Newton, for few columns.
+//
+// Squared hinge and logistic are minimised as they stand. The hinge has a kink, so near z = 1 - m = 0 it is rounded to
+//   max over b in [0, 1] of  b z - mu (b - 1/2)^2 + mu / 4,     b = clip(1/2 + z / (2 mu)),
+// whose share b is feasible for the dual of the hinge itself: every step carries a certificate for the true problem. At
+// the optimum of the rounded one w = v(b), and what is left of the gap is
+//   rounding = sum_i C_i (hinge(z_i) - b_i z_i),
+// a sum over the rows with |z| < mu that shrinks like mu^2. So mu is not guessed but set from the gap that is wanted.
+//
+// A step costs one pass for the direction, at most one for the gradient, and d^2 for each row with curvature.
+#pragma once
+
+#include "linear/line_search.hpp"
+#include "linear/risk.hpp"
+
+namespace steelyard {
+
+// The loss as Newton sees it: share and curvature, rounded for the hinge.
+template <class L>
+struct Rounded {
+    double mu = 1;
+
+    STEELYARD_INLINE double share(double m) const {
+        if constexpr (L::kind == LossKind::hinge) {
+            const double b = 0.5 + (1 - m) / (2 * mu);
+            return b < 0 ? 0 : (b > 1 ? 1 : b);
+        } else {
+            return L::share(m);
+        }
+    }
+    STEELYARD_INLINE double curvature(double m) const {
+        if constexpr (L::kind == LossKind::hinge) {
+            return std::fabs(1 - m) < mu ? 1 / (2 * mu) : 0;
+        } else {
+            return L::curvature(m);
+        }
+    }
+};
+
+// H += c x x' (d x d, lower triangle)
+template <class T>
+STEELYARD_INLINE void add_outer(const DenseRow<T>& x, double c, double* H, Index d) {
+    for (Index j = 0; j < d; ++j) {
+        const double scaled = c * static_cast<double>(x.values[j]);
+        double* row = H + j * d;
+        for (Index k = 0; k <= j; ++k) row[k] += scaled * static_cast<double>(x.values[k]);
+    }
+}
+
+template <class T, class I>
+STEELYARD_INLINE void add_outer(const SparseRow<T, I>& x, double c, double* H, Index d) {
+    for (Index j = 0; j < x.size; ++j) {
+        const double scaled = c * static_cast<double>(x.values[j]);
+        double* row = H + x.columns[j] * d;
+        for (Index k = 0; k < x.size; ++k)
+            if (x.columns[k] <= x.columns[j]) row[x.columns[k]] += scaled * static_cast<double>(x.values[k]);
+    }
+}
+
+// Solves A p = p in place; A (d x d, lower triangle) becomes its Cholesky factor. False if A is not positive definite.
+inline bool cholesky_solve(std::vector<double>& A, std::vector<double>& p, Index d) {
+    for (Index i = 0; i < d; ++i) {
+        double* a = A.data() + i * d;
+        for (Index j = 0; j <= i; ++j) {
+            const double* b = A.data() + j * d;
+            double sum = a[j];
+            for (Index k = 0; k < j; ++k) sum -= a[k] * b[k];
+            if (i != j) {
+                a[j] = sum / b[j];
+            } else {
+                if (!(sum > 0)) return false;
+                a[i] = std::sqrt(sum);
+            }
+        }
+    }
+    for (Index i = 0; i < d; ++i) {
+        for (Index k = 0; k < i; ++k) p[i] -= A[i * d + k] * p[k];
+        p[i] /= A[i * d + i];
+    }
+    for (Index i = d - 1; i >= 0; --i) {
+        p[i] /= A[i * d + i];
+        for (Index k = 0; k < i; ++k) p[k] -= A[i * d + k] * p[i];
+    }
+    return true;
+}
+
+template <class L, class R>
+class Newton {
+public:
+    explicit Newton(const R& rows)
+        : rows_(rows),
+          n_(rows.n_rows),
+          d_(rows.n_cols),
+          m_(n_),
+          s_(n_),
+          share_(n_),
+          w_(d_),
+          v_(d_),
+          p_(d_),
+          H_(d_ * d_) {}
+
+    STEELYARD_CLONES Solution solve(const Risk& risk, const Stopping& stopping, const Solution* start) {
+        Solution best;
+        const bool warm = start && !start->w.empty();
+        if (warm)
+            w_ = start->w;
+        else
+            std::fill(w_.begin(), w_.end(), 0.0);
+        loss_.mu = warm ? start->rounding : 1.0;
+        smallest_ = warm ? 0.02 : 0.25;  // a narrow rounding helps near the solution and hurts far from it
+        margins(rows_, risk.y, w_.data(), m_.data());
+        best.passes = 1;
+        bool fresh = true;
+        for (int step = 0; step < 200;) {
+            const double rounding = certify(risk, best);
+            best.rounding = loss_.mu;
+            best.converged = best.gap() <= stopping.tol;
+            if (best.converged || best.passes >= stopping.max_passes || stopping.is_asked_for()) break;
+            if (adjust(rounding, 0.5 * stopping.tol * best.primal, fresh)) continue;
+            if (!direction(risk)) break;
+            const double t = search(risk);
+            if (!(t > 0)) break;
+            for (Index j = 0; j < d_; ++j) w_[j] += t * p_[j];
+            for (Index i = 0; i < n_; ++i) m_[i] += t * s_[i];
+            ++step;
+        }
+        return best;
+    }
+
+private:
+    // Shares, v, primal and dual at the current margins. Returns the part of the gap that comes from rounding.
+    STEELYARD_INLINE double certify(const Risk& risk, Solution& best) {
+        std::fill(v_.begin(), v_.end(), 0.0);
+        double primal = 0, dual = 0, rounding = 0;
+        for (Index i = 0; i < n_; ++i) {
+            const double c = risk.cost[i], b = loss_.share(m_[i]);
+            const double value = L::value(m_[i]), term = L::dual_term(b);
+            share_[i] = b;
+            primal += c * value;
+            dual += c * term;
+            rounding += c * (value - term + b * m_[i]);
+            if (c * b != 0) rows_.row(i).add_to(v_.data(), c * b * risk.y[i]);
+        }
+        best.passes += 1;
+        best.offer_primal(primal + squared_norm(w_) / 2, w_);
+        best.offer_dual(dual - squared_norm(v_) / 2, share_);
+        return rounding;
+    }
+
+    // Fits mu to the budget: once either way at the start, later only down, and only when the rounded problem is
+    // solved.
+    STEELYARD_INLINE bool adjust(double rounding, double budget, bool& fresh) {
+        if (L::kind != LossKind::hinge) return false;
+        double residual = 0;
+        for (Index j = 0; j < d_; ++j) residual += (w_[j] - v_[j]) * (w_[j] - v_[j]);
+        double factor = 1;
+        if (fresh) {
+            factor = std::max(smallest_, std::min(8.0, std::sqrt(budget / std::max(rounding, 1e-300))));
+        } else if (residual / 2 < 0.3 * rounding && rounding > 1.2 * budget) {
+            factor = std::max(0.1, std::min(0.7, std::sqrt(0.8 * budget / rounding)));
+        }
+        fresh = false;
+        loss_.mu *= factor;
+        return factor != 1;
+    }
+
+    // p = -H^{-1} gradient, and s = its margins
+    STEELYARD_INLINE bool direction(const Risk& risk) {
+        std::fill(H_.begin(), H_.end(), 0.0);
+        for (Index i = 0; i < n_; ++i) {
+            const double c = risk.cost[i] * loss_.curvature(m_[i]);
+            if (c != 0) add_outer(rows_.row(i), c, H_.data(), d_);
+        }
+        for (Index j = 0; j < d_; ++j) {
+            H_[j * d_ + j] += 1;
+            p_[j] = v_[j] - w_[j];
+        }
+        if (!cholesky_solve(H_, p_, d_)) return false;
+        margins(rows_, risk.y, p_.data(), s_.data());
+        return true;
+    }
+
+    STEELYARD_INLINE double search(const Risk& risk) const {
+        double wp = 0, pp = 0;
+        for (Index j = 0; j < d_; ++j) {
+            wp += w_[j] * p_[j];
+            pp += p_[j] * p_[j];
+        }
+        const auto slope = [&](double t) {
+            double sum = 0;
+            for (Index i = 0; i < n_; ++i) sum += risk.cost[i] * loss_.share(m_[i] + t * s_[i]) * s_[i];
+            return wp + t * pp - sum;
+        };
+        return bracketed_root(slope, 0.1);
+    }
+
+    const R& rows_;
+    Index n_, d_;
+    Rounded<L> loss_;
+    double smallest_ = 0.25;
+    std::vector<double> m_, s_, share_, w_, v_, p_, H_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,123 @@
+// How well a traced path satisfies the optimality conditions, computed from the rows at every knot.
+//
+// w is optimal at tau if there are multipliers a with
+//   low_i <= a_i <= high_i,    w = sum_i a_i z_i,    a_i = high_i where the margin is below its target, a_i = low_i
+//   where above.
+// The residual of (w, a), with a inside its box exactly, is the larger of
+//   the farthest a margin at w is on the wrong side of the original target (any side is wrong for a member), over the
+//   size of a target; the farthest any margin is from that of sum a_i z_i:  |w - sum a_i z_i| max |z_i|, over the same
+//   size, the sum from scratch.
+// Members that nearly depend on each other (Schur complement delta of a row off the others' span) have their a known to
+// rounding / delta only, while w does not feel it. An a that rounding has put outside its box goes to the bound and the
+// other members are solved again: if w can be reached from inside the boxes, that finds how.
+#pragma once
+
+#include "path/replay.hpp"
+
+namespace steelyard {
+
+struct AuditProblem {
+    PathData given;          // as traced
+    const double* original;  // targets without perturbation
+    double unit;             // the size of a target
+};
+
+template <class S>
+class PathAudit {
+public:
+    PathAudit(const S& space, const AuditProblem& problem, const PathLog& log)
+        : space_(space),
+          problem_(problem),
+          given_(problem.given),
+          log_(log),
+          replay_(space, given_, log),
+          set_(space, given_.sign) {
+        for (Index i = 0; i < space.n_rows(); ++i) longest_ = std::max(longest_, std::sqrt(space.square(i)));
+        for (std::int8_t side : log.side) side_.push_back(static_cast<Side>(side));
+    }
+
+    // The largest residual of every `every`-th knot.
+    double worst(Index every) {
+        double worst = 0;
+        replay_.visit(0, log_.size() + 2, [&](Index knot, const PathPoint& at) {
+            if (knot > 0 && knot <= log_.size()) side_[log_.row[knot - 1]] = static_cast<Side>(log_.to[knot - 1]);
+            if (knot % every == 0) worst = std::max(worst, residual(at));
+        });
+        return worst;
+    }
+
+private:
+    static constexpr int rounds = 8;
+    static constexpr double good = 1e-10;
+
+    double residual(const PathPoint& at) { return std::max(margins_off(at.w), force_off(at)) / problem_.unit; }
+
+    STEELYARD_CLONES double margins_off(const PathVector& w) const {
+        double worst = 0;
+        for (Index i = 0; i < space_.n_rows(); ++i) {
+            const double over = given_.sign[i] * replay_.rows().value(i, w) - problem_.original[i];
+            const double off = side_[i] == Side::below ? over : side_[i] == Side::above ? -over : std::fabs(over);
+            worst = std::max(worst, off);
+        }
+        return worst;
+    }
+
+    // |w - sum a z| max |z| for the best a found.
+    double force_off(const PathPoint& at) {
+        PathForces forces;
+        forces.clear(space_);
+        for (Index i = 0; i < space_.n_rows(); ++i)
+            forces.push(space_, i, given_.sign[i], given_.box[i], side_[i], 1.0);
+        forces.at(at.tau, base_);
+        std::vector<Index> members = at.members;
+        std::vector<double> a = at.a;
+        PathVector out;
+        double best = HUGE_VAL;
+        for (int round = 0; round < rounds; ++round) {
+            best = std::min(best, distance(at, members, a));
+            if (best <= good * problem_.unit || !fix(at.tau, members, a)) break;
+            set_.assign(members);
+            set_.solve(base_, given_.target, a, out);
+        }
+        return best;
+    }
+
+    double clipped(Index i, double a, double tau) const {
+        return std::min(std::max(a, given_.box[i].low_at(tau)), given_.box[i].high_at(tau));
+    }
+
+    double distance(const PathPoint& at, const std::vector<Index>& members, const std::vector<double>& a) const {
+        PathVector sum = base_;
+        for (std::size_t k = 0; k < members.size(); ++k)
+            space_.add(sum, members[k], given_.sign[members[k]] * clipped(members[k], a[k], at.tau));
+        return replay_.rows().margins_apart(at.w, sum, longest_);
+    }
+
+    // Members outside their box pull from its bound from now on. False if there were none.
+    bool fix(double tau, std::vector<Index>& members, const std::vector<double>& a) {
+        std::vector<Index> rest;
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            const Index i = members[k];
+            const double inside = clipped(i, a[k], tau);
+            if (inside == a[k])
+                rest.push_back(i);
+            else
+                space_.add(base_, i, given_.sign[i] * inside);
+        }
+        const bool some = rest.size() < members.size();
+        members.swap(rest);
+        return some;
+    }
+
+    const S& space_;
+    AuditProblem problem_;
+    PathData given_;
+    const PathLog& log_;
+    PathReplay<S> replay_;
+    MarginSet<S> set_;
+    std::vector<Side> side_;
+    PathVector base_;
+    double longest_ = 0;  // max |z|
+};
+
+}  // namespace steelyard

@@ -1,0 +1,126 @@
+// The rows on the margin, and the Cholesky factor of their Gram matrix, one row in or out at a time.
+//
+//   Z = (s_k x_k) for the members k,   G = Z Z' = F F'
+//
+// `solve(base, target)` finds the coefficients a with  Z (base + Z'a) = target  and returns  base + Z'a : with target =
+// 0 that is the part of base off the span of the members, with target = the margins it is the model that keeps them
+// there. One step of refinement with the true rows follows (unless it is a direction that needs none), and its size
+// tells how far the factor has degraded. A row that lies in the span is not taken: one whose Schur complement, what is
+// left of |z|^2 off the span, is below `dependent` times |z|^2. The factor gives it as a difference that is all
+// rounding near there, so below `doubtful` it is had from the rows.
+#pragma once
+
+#include "path/space.hpp"
+
+namespace steelyard {
+
+template <class S>
+class MarginSet {
+public:
+    static constexpr double doubtful = 1e-4, degraded = 1e-6, ample = 1e-2;
+
+    MarginSet(const S& space, const double* sign) : space_(space), sign_(sign), rows_(space, members_, sign) {}
+    MarginSet(const MarginSet&) = delete;
+
+    const std::vector<Index>& members() const { return members_; }
+    Index size() const { return static_cast<Index>(members_.size()); }
+    const typename S::Members& rows() const { return rows_; }
+
+    // False, and nothing changes, if row i lies in the span of the members.
+    bool add(Index i) {
+        if (!join(i, S::dependent)) return false;
+        rows_.enter(i);
+        return true;
+    }
+    // For a row that is known to belong.
+    void add_always(Index i) {
+        join(i, -HUGE_VAL);
+        rows_.enter(i);
+    }
+
+    void remove(Index position) {
+        factor_.remove(position);
+        rows_.leave(members_[position]);
+        members_.erase(members_.begin() + position);
+    }
+
+    void assign(const std::vector<Index>& members) {
+        factor_.clear();
+        for (Index i : members_) rows_.leave(i);
+        members_.clear();
+        for (Index i : members) add_always(i);
+    }
+
+    // a and out = base + Z'a with Z out = target (null: zero). True if the factor had degraded and was made again.
+    bool solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
+        if (solve_refined(base, target, a, out) <= degraded) return false;
+        refactor();
+        solve_refined(base, target, a, out);
+        return true;
+    }
+
+    // base + Z'a
+    void combine(const PathVector& base, const std::vector<double>& a, PathVector& out) const {
+        rows_.start(base, out);
+        for (Index k = 0; k < size(); ++k) rows_.add(out, members_[k], sign_[members_[k]] * a[k]);
+    }
+
+private:
+    // Returns the relative size of the refinement.
+    STEELYARD_CLONES double solve_refined(const PathVector& base, const double* target, std::vector<double>& a,
+                                          PathVector& out) {
+        const Index m = size();
+        rows_.start(base, out);
+        a.assign(static_cast<std::size_t>(m), 0.0);
+        double first = 0, second = 0;
+        for (int round = 0; round < 2 && m > 0; ++round) {
+            if (round == 1 && !target && accurate(base, out)) return 0;
+            work_.resize(static_cast<std::size_t>(m));
+            for (Index k = 0; k < m; ++k)
+                work_[k] = (target ? target[members_[k]] : 0.0) - sign_[members_[k]] * rows_.value(members_[k], out);
+            factor_.solve(work_.data());
+            double& size = round ? second : first;
+            for (Index k = 0; k < m; ++k) {
+                a[k] += work_[k];
+                size = std::max(size, std::fabs(work_[k]));
+                rows_.add(out, members_[k], sign_[members_[k]] * work_[k]);
+            }
+        }
+        return first > 0 ? second / first : 0;
+    }
+
+    // Whether a direction needs no refinement: members far from dependent, and an ample part of `base` left.
+    bool accurate(const PathVector& base, const PathVector& out) const {
+        return factor_.smallest() >= ample * factor_.largest() && rows_.is_ample(base, out, ample);
+    }
+
+    // The same members in the same order, so that models and directions stay what they are.
+    void refactor() {
+        std::vector<Index> members;
+        members.swap(members_);
+        factor_.clear();
+        for (Index i : members) join(i, -HUGE_VAL);
+    }
+
+    bool join(Index i, double threshold) {
+        const double whole = space_.square(i);
+        work_.resize(static_cast<std::size_t>(size()) + 1);
+        rows_.products(i, work_);
+        double left = factor_.schur(work_.data(), whole);
+        if (!(left > doubtful * whole)) left = rows_.off_span(i, factor_, work_);
+        if (!(left > threshold * whole)) return false;
+        if (!(left > 1e-15 * whole)) left = 1e-15 * whole;
+        factor_.append(left);
+        members_.push_back(i);
+        return true;
+    }
+
+    const S& space_;
+    const double* sign_;
+    GrowingCholesky factor_;
+    std::vector<Index> members_;
+    typename S::Members rows_;
+    std::vector<double> work_;
+};
+
+}  // namespace steelyard

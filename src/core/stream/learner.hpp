@@ -1,0 +1,358 @@
+// Learning on a stream: NEMSIS, SCAN, SPADE and the stochastic Neyman-Pearson learner in one loop over rows.
+//
+// For a row x of class y with margin z = y (w.x + b) and reward r, each of them takes the step
+//     w <- project(w + eta_t g x),    g = y * weight(y) * r'(z),
+// and they differ in where the weights of the two classes come from (`stream/class_weights.hpp`). Papers 001
+// (Algorithms 1 and 3) and 002 (Algorithm 4). Rows are learned in order or shuffled, one at a time; every random draw
+// and every refresh goes by the number of rows seen, so that the cut of a stream into chunks does not matter.
+//
+// A row that is not finite makes its score not finite, since 0 * NaN and 0 * inf are NaN: the check costs one
+// comparison a row, and a chunk with such a row leaves the state as it was.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/rows.hpp"
+#include "base/simd.hpp"
+#include "stream/reservoir.hpp"
+#include "stream/shuffle.hpp"
+#include "stream/state.hpp"
+
+namespace steelyard {
+
+class Learner {
+public:
+    LearnerSettings is;
+    State now;
+    Reservoir reservoir;
+
+    // `duals` brings the tapes of the measure and of the constraint.
+    Learner(const LearnerSettings& settings, Index n_cols, Duals duals)
+        : is(settings), now(settings, n_cols), reservoir(settings.capacity, settings.seed) {
+        duals.is = settings.duals;
+        now.duals = std::move(duals);
+        now.duals.start();
+    }
+
+    Index n_cols() const { return now.weights.size(); }
+
+    // Returns -1 when all rows were learned, or the first one that is not finite or has a column outside the matrix:
+    // then the state is as it was before the call.
+    // `held` marks the rows that only the reservoir may see: written in the first pass, read in later ones.
+    template <class Matrix>
+    Index learn(const Matrix& rows, const Labels& labels, const Pass& pass, std::vector<std::uint8_t>& held) {
+        std::optional<State> before;
+        const Reservoir::Counters counters = reservoir.counters;
+        if (pass.first && !pass.disposable) {
+            if (rows.n_entries() <= 4 * n_cols()) {
+                for (Index i = 0; i < rows.n_rows; ++i)
+                    if (!rows.row(i).inside(rows.n_cols) || !is_finite(rows.row(i))) return i;
+            } else {
+                before = now;
+            }
+        }
+        if (pass.first) choose(labels, rows.n_rows, held);
+        const Index bad =
+            is_plain() ? pass_over<PlainRow>(rows, labels, pass, held) : pass_over<AnyRow>(rows, labels, pass, held);
+        if (bad >= 0) {
+            if (before) now = std::move(*before);
+            reservoir.counters = counters;
+            reservoir.forget_pending();
+            return bad;
+        }
+        if (pass.first) keep(rows, labels, held);
+        return -1;
+    }
+
+private:
+    struct AnyRow;
+    struct PlainRow;
+
+    // The default settings, for which the loop is compiled once more (`PlainRow`).
+    bool is_plain() const {
+        const DualSettings& d = is.duals;
+        return d.guard && d.counts && !d.forget && !d.constrained && is.reward == Reward::hinge &&
+               is.steps == Steps::adaptive && is.alpha == 0.0 && is.radius == 0.0 && is.epoch == 0.0;
+    }
+
+    template <class OneRow, class Matrix>
+    STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
+                                     const std::vector<std::uint8_t>& held);
+
+    // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint they are
+    // a share of its class; without one, a share of the rows while there are fewer of them than features: a model that
+    // fits every row it has seen says nothing about a threshold for others.
+    void choose(const Labels& labels, Index n_rows, std::vector<std::uint8_t>& held) {
+        held.clear();
+        if (is.capacity == 0) return;
+        auto& offered = reservoir.counters.offered;
+        const std::uint64_t mixed[2] = {mix(is.seed + 2), mix(is.seed + 3)};
+        for (Index i = 0; i < n_rows; ++i) {
+            if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
+            const int side = labels.y[i] > 0;
+            const bool wide = offered[0] + offered[1] < n_cols();
+            if (!wide && is.held_out[0] == 0.0 && is.held_out[1] == 0.0)
+                return reservoir.offer_all(labels.y, labels.weight, i, n_rows);
+            const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
+            const auto number = static_cast<std::uint64_t>(++offered[side]);
+            if (share > 0.0 && uniform(mixed[side], number) >= share) continue;
+            const Index place = reservoir.offer(side);
+            if (place == Reservoir::nowhere) continue;
+            reservoir.note(side, place, i, share > 0.0);
+            if (share > 0.0) mark(held, i);
+        }
+    }
+
+    // `held` ends with the last row that is held out.
+    static void mark(std::vector<std::uint8_t>& held, Index i) {
+        const auto row = static_cast<std::size_t>(i);
+        if (held.size() <= row) held.resize(row + 1, 0);
+        held[row] = 1;
+    }
+
+    // Later passes leave out the rows that are still in the reservoir.
+    template <class Matrix>
+    void keep(const Matrix& rows, const Labels& labels, std::vector<std::uint8_t>& held) {
+        held.clear();
+        for (int side = 0; side < 2; ++side)
+            for (const auto& entry : reservoir.pending(side))
+                if (entry.row != Reservoir::nowhere && entry.held) mark(held, entry.row);
+        reservoir.keep(rows, labels.weight);
+    }
+
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight);
+    template <class Row>
+    STEELYARD_INLINE void step(const Row& row, double g);
+    template <class Row>
+    STEELYARD_INLINE void look_at_scale(const Row& row);
+
+    // A nonconvex reward has no slope where a row is wrong by far, so a bad start would last: the guard begins with the
+    // hinge, for 20,000 rows (with 5,000 covertype at a cap of 0.01 still did not recover).
+    Reward reward_now() const {
+        const bool begins = is.duals.guard && is.reward > Reward::logistic && now.t < 20000.0;
+        return begins ? Reward::hinge : is.reward;
+    }
+
+    double step_size() const;
+    void tick();
+    void finish_epoch();
+};
+
+inline double Learner::step_size() const {
+    switch (is.steps) {
+        case Steps::adaptive: return now.eta;
+        case Steps::root: return now.eta / std::sqrt(now.clock);
+        default: return now.eta / (1.0 + is.alpha * (now.clock - 1.0));
+    }
+}
+
+template <class Row>
+STEELYARD_INLINE void Learner::look_at_scale(const Row& row) {
+    now.warmup.look(row);
+    if (is.eta0 > 0.0)
+        now.eta = is.eta0;
+    else
+        now.eta = is.steps == Steps::adaptive ? is.unit_step / now.warmup.root_mean_square()
+                                              : 1.0 / now.warmup.root_mean_square_norm();
+}
+
+template <class Row>
+STEELYARD_INLINE void Learner::step(const Row& row, double g) {
+    Weights& weights = now.weights;
+    const double touched = is.radius > 0.0 ? weights.square_norm_on(row) : 0.0;
+    if (is.steps == Steps::adaptive) {
+        weights.adaptive_step(row, g, now.eta, weights.at);
+        if (is.intercept) weights.at.adaptive_intercept(g, is.unit_step);
+    } else {
+        const double length = g * step_size();
+        weights.plain_step(row, length);
+        if (is.intercept) weights.at.move_intercept(length);
+    }
+    if (is.radius > 0.0) {
+        weights.at.square_norm += weights.square_norm_on(row) - touched;
+        weights.project(is.radius);
+    }
+}
+
+template <class Row>
+STEELYARD_INLINE void Learner::one(const Row& row, double score, int side, double weight) {
+    const double y = side ? 1.0 : -1.0, z = y * score;
+    now.t += 1.0;
+    now.clock += 1.0;
+    if (now.warmup.rows < Warmup::rows_needed) look_at_scale(row);
+    now.duals.observe(side, weight, z, is.reward, is.width);
+    if (!now.estimating) {
+        if (is.alpha > 0.0) {
+            const double length = is.steps == Steps::adaptive ? now.eta / std::sqrt(now.clock) : step_size();
+            now.weights.shrink(std::max(1.0 - length * is.alpha, 1e-6));
+        }
+        const double slope = reward_slope(reward_now(), z, is.width);
+        if (slope > 0.0) step(row, y * weight * now.duals.weight(side) * slope);
+        now.weights.at.count(weight * (is.growth == 0.0 ? 1.0 : now.clock));
+    }
+    if (--now.until == 0) tick();
+}
+
+// What a pass does with a row, for any settings.
+struct Learner::AnyRow {
+    Learner& learner;
+
+    explicit AnyRow(Learner& it) : learner(it) {}
+    template <class Row>
+    STEELYARD_INLINE double score(const Row& row) const {
+        const Weights& weights = learner.now.weights;
+        return weights.at.scale * row.dot(weights.v()) + weights.at.b;
+    }
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
+        learner.one(row, score, side, weight);
+    }
+    STEELYARD_INLINE double* class_mass() { return learner.now.duals.tally.rows; }
+    void finish() {}
+};
+
+// The same for the settings of `is_plain`, without the branches that they never take, and with the numbers that change
+// at every row in a copy: a step may write to any number in memory, so members would be loaded and stored each time.
+struct Learner::PlainRow {
+    Learner& learner;
+    const double* const v;
+    Scalars at;
+    Tally tally;
+    double t, clock, pull[2], eta;
+    std::int64_t until;
+    bool warming;
+
+    explicit PlainRow(Learner& it) : learner(it), v(it.now.weights.v()) { fetch(); }
+    template <class Row>
+    STEELYARD_INLINE double score(const Row& row) const {
+        return at.scale * row.dot(v) + at.b;
+    }
+    template <class Row>
+    STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
+        const double y = side ? 1.0 : -1.0, z = y * score;
+        t += 1.0;
+        clock += 1.0;
+        if (warming) {
+            learner.look_at_scale(row);
+            eta = learner.now.eta;
+            warming = learner.now.warmup.rows < Warmup::rows_needed;
+        }
+        tally.rows[side] += weight;
+        tally.seen[side] += weight;
+        tally.credit[side] += z > 0.0 ? weight : 0.0;
+        if (z < 1.0) {
+            const double g = y * weight * pull[side];
+            learner.now.weights.adaptive_step(row, g, eta, at);
+            if (learner.is.intercept) at.adaptive_intercept(g, learner.is.unit_step);
+        }
+        at.count(weight * (learner.is.growth == 0.0 ? 1.0 : clock));
+        if (--until == 0) refresh();
+    }
+    STEELYARD_INLINE double* class_mass() { return tally.rows; }
+    STEELYARD_INLINE void finish() {
+        State& now = learner.now;
+        now.weights.at = at, now.duals.tally = tally;
+        now.t = t, now.clock = clock, now.until = until;
+    }
+
+private:
+    // `tick`, where it would do anything.
+    STEELYARD_INLINE void refresh() {
+        until = learner.is.refresh;
+        if (t < learner.now.history.next && !Duals::is_stale(tally, learner.now.duals.looked_at)) return;
+        finish();
+        learner.tick();
+        fetch();
+    }
+    STEELYARD_INLINE void fetch() {
+        const State& now = learner.now;
+        at = now.weights.at, tally = now.duals.tally;
+        t = now.t, clock = now.clock, until = now.until, eta = now.eta;
+        pull[0] = now.duals.pull.neg, pull[1] = now.duals.pull.pos;
+        warming = now.warmup.rows < Warmup::rows_needed;
+    }
+};
+
+inline void Learner::tick() {
+    now.until = is.refresh;
+    now.duals.refresh();
+    if (is.radius > 0.0 && static_cast<std::int64_t>(now.t) % 1024 < is.refresh)
+        now.weights.at.square_norm = now.weights.exact_square_norm();
+    if (is.epoch > 0.0) {
+        now.epoch_left -= static_cast<double>(is.refresh);
+        if (now.epoch_left <= 0.0) finish_epoch();
+    }
+    if (now.t < now.history.next) return;
+    const Duals& d = now.duals;
+    const double share[2] = {is.duals.forget ? d.tally.seen[0] : 1.0, is.duals.forget ? d.tally.seen[1] : 1.0};
+    now.history.add({now.t, d.tally.seen[0], d.tally.seen[1], d.tally.credit[0] * share[0],
+                     d.tally.credit[1] * share[1], d.pull.neg, d.pull.pos, d.multiplier.lam, d.level});
+}
+
+// Paper 001, Algorithm 3: learn for s_e rows, take the average as the model w_e, estimate its level on s_e' = s_e rows.
+inline void Learner::finish_epoch() {
+    if (now.estimating) {
+        now.duals.take_level();
+        now.epoch_length *= is.epoch_growth;
+    } else {
+        now.settled = now.weights.averaged();
+        now.settled_b = now.weights.averaged_intercept();
+        now.weights.restart(now.settled, now.settled_b);
+    }
+    now.duals.restart();
+    now.estimating = !now.estimating;
+    now.clock = 0.0;
+    now.epoch_left = now.epoch_length;
+}
+
+// Rows are prefetched a few ahead where the processor does not see them coming: shuffled ones, and sparse ones, whose
+// two arrays are read in pieces.
+template <class OneRow, class Matrix>
+STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
+                                          const std::vector<std::uint8_t>& held) {
+    Index bad = -1;
+    OneRow machine(*this);
+    const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
+        if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
+        const auto row = rows.row(i);
+        if (pass.first && !row.inside(rows.n_cols)) {
+            bad = i;
+            return false;
+        }
+        double score = machine.score(row);
+        if (!(std::fabs(score) <= std::numeric_limits<double>::max())) {
+            if (!is_finite(row)) {
+                bad = i;
+                return false;
+            }
+            score = std::isnan(score) ? 0.0 : std::copysign(1e300, score);  // finite, but too large for a sum
+        }
+        const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
+        if (weight == 0.0) return true;
+        const int side = labels.y[i] > 0;
+        if (static_cast<std::size_t>(i) < held.size() && held[static_cast<std::size_t>(i)]) {
+            now.held += 1.0;
+            machine.class_mass()[side] += weight;  // it counts for the prevalence
+            return true;
+        }
+        machine.one(row, score, side, weight);
+        return true;
+    };
+    if (pass.shuffle) {
+        BlockedShuffle(rows.n_rows, draw(is.seed, 16 + pass.number)).each(learn_row);
+    } else {
+        for (Index i = 0; i < rows.n_rows; ++i)
+            if (!learn_row(i, std::min(i + BlockedShuffle::ahead, rows.n_rows - 1))) break;
+    }
+    machine.finish();
+    return bad;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,121 @@
+// Rows of two classes copied from a stream: the values of each and, behind them, its columns if it is sparse, all in
+// one block of memory.
+//
+// One block, so that the system has few pages to clear for it. A row that replaces another takes its room if it fits;
+// what replaced rows have left behind is dropped once it is more than half.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/huge_pages.hpp"
+#include "base/rows.hpp"
+
+namespace steelyard {
+
+class KeptRows {
+public:
+    struct Place {
+        std::int64_t start = 0, size = 0, sparse = 0;
+    };
+    LargeVector<std::byte> bytes;
+    std::vector<Place> places[2];
+    std::vector<double> weight[2];
+
+    // Room for n rows like these in one allocation.
+    template <class Matrix>
+    void expect(const Matrix& rows, std::size_t n) {
+        if (!bytes.empty() || rows.n_rows == 0) return;
+        bytes.reserve(n * static_cast<std::size_t>(room(rows.n_entries() / rows.n_rows, !Matrix::is_dense)));
+    }
+
+    // A dense row in which most entries are zero is kept as a sparse one.
+    template <class T>
+    void put(int side, std::size_t place, const DenseRow<T>& row, double w) {
+        const auto zeros = std::count(row.values, row.values + row.size, T(0));
+        const bool sparse = 2 * zeros > row.size;
+        const Place& p = make(side, place, sparse ? row.size - zeros : row.size, sparse, w);
+        double* x = values(p);
+        std::int32_t* j = columns(p);
+        if (!sparse) {
+            std::copy(row.values, row.values + row.size, x);
+            return;
+        }
+        row.each([&](Index column, double value) {
+            if (value != 0.0) *x++ = value, *j++ = static_cast<std::int32_t>(column);
+        });
+    }
+    template <class T, class I>
+    void put(int side, std::size_t place, const SparseRow<T, I>& row, double w) {
+        const Place& p = make(side, place, row.size, true, w);
+        std::copy(row.values, row.values + row.size, values(p));
+        std::transform(row.columns, row.columns + row.size, columns(p),
+                       [](I j) { return static_cast<std::int32_t>(j); });
+    }
+
+    std::vector<double> scores(int side, const std::vector<double>& w) {
+        std::vector<double> out;
+        out.reserve(places[side].size());
+        for (const Place& p : places[side])
+            out.push_back(p.sparse ? SparseRow<double, std::int32_t>{values(p), columns(p), p.size}.dot(w.data())
+                                   : DenseRow<double>{values(p), p.size}.dot(w.data()));
+        return out;
+    }
+
+    // The rows of a class with all their columns, one after another.
+    std::vector<double> dense(int side, Index n_cols) {
+        std::vector<double> out(places[side].size() * static_cast<std::size_t>(n_cols));
+        double* into = out.data();
+        for (const Place& p : places[side]) {
+            if (p.sparse)
+                SparseRow<double, std::int32_t>{values(p), columns(p), p.size}.add_to(into, 1.0);
+            else
+                std::copy_n(values(p), p.size, into);
+            into += n_cols;
+        }
+        return out;
+    }
+
+    void compact() {
+        std::int64_t live = 0;
+        each([&live](const Place& p) { live += room(p.size, p.sparse); });
+        if (2 * live >= static_cast<std::int64_t>(bytes.size())) return;
+        LargeVector<std::byte> fresh(static_cast<std::size_t>(live));
+        std::int64_t end = 0;
+        each([&](Place& p) {
+            std::memcpy(fresh.data() + end, bytes.data() + p.start, static_cast<std::size_t>(room(p.size, p.sparse)));
+            p.start = end;
+            end += room(p.size, p.sparse);
+        });
+        bytes = std::move(fresh);
+    }
+
+private:
+    static std::int64_t room(std::int64_t size, bool sparse) { return 8 * (size + (sparse ? (size + 1) / 2 : 0)); }
+
+    double* values(const Place& p) { return reinterpret_cast<double*>(bytes.data() + p.start); }
+    std::int32_t* columns(const Place& p) {
+        return reinterpret_cast<std::int32_t*>(bytes.data() + p.start + 8 * p.size);
+    }
+    template <class F>
+    void each(F&& f) {
+        for (auto& side : places)
+            for (Place& p : side) f(p);
+    }
+
+    const Place& make(int side, std::size_t place, std::int64_t size, bool sparse, double w) {
+        if (places[side].size() <= place) places[side].resize(place + 1), weight[side].resize(place + 1);
+        Place& p = places[side][place];
+        if (room(size, sparse) > room(p.size, p.sparse)) {
+            p.start = static_cast<std::int64_t>(bytes.size());
+            bytes.resize(bytes.size() + static_cast<std::size_t>(room(size, sparse)));
+        }
+        p.size = size, p.sparse = sparse, weight[side][place] = w;
+        return p;
+    }
+};
+
+}  // namespace steelyard

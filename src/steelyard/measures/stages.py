@@ -1,0 +1,93 @@
+"""A measure as nested stages, the form in which Algorithm 1 of paper 001 keeps its dual variables.
+
+Given a tree, the result is a list of stages, each a function of two arguments that are rates or earlier stages.
+``Psi(zeta1(P, N), zeta2(P, N))`` has three. A node whose arguments are all affine in the rates is one stage as it
+stands, since there a mean of values is the value at the mean; only a function of nonlinear functions is split. The
+range of each stage goes along, so that a running mean that strays is brought back before the next stage takes its
+logarithm.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+
+from . import Measure, tnr, tpr
+from .rules import IS_AFFINE
+from .tape import Tape
+
+TPR, TNR = -1, -2
+MARGIN = 1e-6  # means stay this far inside a finite range
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A tape over two arguments: `TPR`, `TNR`, or the number of an earlier stage."""
+
+    tape: Tape
+    first: int
+    second: int
+    low: float
+    high: float
+
+
+def stages(measure: Measure) -> list[Stage]:
+    """
+    >>> from steelyard.measures import NegKLD, QMeasure
+    >>> len(stages(NegKLD())), len(stages(QMeasure()))
+    (1, 3)
+    """
+    found: list[Stage] = []
+    _place(measure, found, {})
+    return found
+
+
+def _place(node: Measure, found: list[Stage], placed: dict[Measure, int]) -> int:
+    """The stage of this node, after those that it needs."""
+    while node.is_identity:
+        node = node.args[0] if node.declared is None else _with_range(node)
+    if node in placed:
+        return placed[node]
+    varying = [arg for arg in node.args if arg.varies]
+    if _is_flat(node) or len(varying) > 2:
+        stage = _stage(node, node, TPR, TNR)
+    else:
+        children = [_place(arg, found, placed) for arg in varying]
+        stage = _stage(node, _over_the_rates(node), children[0], children[-1] if len(children) > 1 else TNR)
+    found.append(stage)
+    placed[node] = len(found) - 1
+    return placed[node]
+
+
+def _with_range(node: Measure) -> Measure:
+    """The inner node, with the range that the name around it declares."""
+    inner = copy.copy(node.args[0])
+    inner.declared = node.declared
+    inner.__dict__.pop("range", None)
+    return inner
+
+
+def _is_flat(node: Measure) -> bool:
+    """Whether no nonlinear function of a nonlinear function occurs in it."""
+    if node.curvature in IS_AFFINE or all(arg.curvature in IS_AFFINE for arg in node.args):
+        return True
+    return node._curvature(*(arg.range for arg in node.args)) in IS_AFFINE and all(_is_flat(arg) for arg in node.args)
+
+
+def _over_the_rates(node: Measure) -> Measure:
+    """The node's own function, with tpr and tnr in place of its varying arguments."""
+    stand_in = iter((tpr, tnr))
+    outer = copy.copy(node)
+    outer.__dict__ = {k: v for k, v in node.__dict__.items() if not isinstance(getattr(type(node), k, None), _CACHED)}
+    outer.args = tuple(next(stand_in) if arg.varies else arg for arg in node.args)
+    return outer
+
+
+_CACHED = type(Measure.__dict__["curvature"])
+
+
+def _stage(node: Measure, function: Measure, first: int, second: int) -> Stage:
+    low, high = node.range
+    low, high = (low + MARGIN if math.isfinite(low) else low), (high - MARGIN if math.isfinite(high) else high)
+    return Stage(function.tape(), first, second, low, high)

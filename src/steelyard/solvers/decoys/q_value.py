@@ -1,0 +1,226 @@
+"""As many accepted targets as possible while decoys per target stay within a cap: learning for a q-value.
+
+Given rows that are targets (a mixture of right and wrong ones) or decoys (all wrong), learn f for
+
+    max over f, u   T(u)    subject to   D(u) <= q T(u)
+
+with T(u) and D(u) the weighted numbers of targets and decoys with ``f(x) >= u``. In rates this is ``(1 - p) FPR <= q p
+TPR``; paper 002, section 4, writes it for classes of equal size. Most targets are wrong, so a convex loss on all of
+them spends itself on rows that nobody could accept. Four recipes, each the start of the next, and nonconvex from the
+second on (the steps are in `decoys.steps`): *loop*, *mixture*, *annealed*, and the *mean* of the last two, each on the
+scale where the threshold is 0 and the median decoy -1.
+
+With a kernel the mixture follows once more on the features of `landmarks`, placed on targets that are likely right
+and on the decoys that look most like them, from the linear mixture: *rbf mixture*, and *rbf mean*, the mean of both.
+
+Ten decoys decide at q = 0.01, so the training rows say little about which of these is best: `solve` asks rows left
+out, counts in lists of at least ten decoys, and takes another than the mixture (or the rbf mean) only for a clear gain.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...measures import Precision, Recall
+from ...statistics.target_decoy import Array, Mask, chance_right
+from ..stream.learner import Stream
+from ..stream.problem import NeymanPearson, Pass, Problem
+from . import steps
+from .landmarks import Landmarks, place
+from .steps import Aim, Rows, levelled, with_ones
+
+CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
+DEFAULT = "mixture"  # unless rows left out speak clearly for another
+CLEARLY = 0.05  # so much more must another recipe accept: see benchmarks/qvalue_choice.py
+DECOYS = 10  # in the lists that are compared
+LIKELY, CLOSE = 0.5, 40  # landmarks: targets more likely right than not, the best so many decoys for each
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``exp(-gamma |x - x'|^2)`` by this many landmarks, drawn by `seed`."""
+
+    gamma: float
+    n_landmarks: int = 50
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """``f(x) = features(x).w + intercept``; `features` is None where they are the columns themselves."""
+
+    w: Array
+    intercept: float
+    features: Landmarks | None = None
+
+    def __call__(self, X: Any) -> Array:
+        Z = X if self.features is None else self.features(X)
+        return np.asarray(Z @ self.w + self.intercept, dtype=np.float64).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class QValueResult:
+    """``model(x) > 0`` is a target within the cap, by rows left out; `objective` is how many targets those were.
+
+    `held_out` has, for each recipe, the targets accepted among rows left out in the mean of what `counted` counts; it
+    is empty where there were too few rows to leave any out."""
+
+    model: Model
+    objective: float
+    recipe: str
+    held_out: dict[str, float]
+    n_iter: int
+
+
+def solve(
+    X: Any,
+    is_target: Mask,
+    aim: Aim,
+    folds: Sequence[NDArray[np.intp]] = (),
+    sample_weight: Array | None = None,
+    kernel: Kernel | None = None,
+) -> QValueResult:
+    """Learn by every recipe, choose one and set the threshold on the rows left out in turn, and refit on all rows.
+
+    `folds` are the row numbers to leave out, each row once; with none the recipe is the default and the threshold that
+    of the training rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 3)); target = np.arange(2000) % 2 == 0
+    >>> X[:1000, 0] += 4.0 * target[:1000]  # half the targets are right
+    >>> found = solve(X, target, Aim(0.05))
+    >>> bool(found.model.w[0] > 10 * abs(found.model.w[1]))
+    True
+    """
+    weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
+    rows = Rows(X, is_target, weight)
+    left_out = _left_out(rows, aim, folds, kernel)
+    counts = counted(left_out, rows, aim.max_q)
+    recipe = choose(counts)
+    model = learn(rows, aim, kernel if recipe in (CURVED, CURVED_MEAN) else None)[recipe]
+    threshold, accepted = _threshold(left_out[recipe] if counts else model(X), rows, aim.max_q)
+    model = Model(model.w, model.intercept - threshold, model.features)
+    held = {name: float(count.mean()) for name, count in counts.items()}
+    return QValueResult(model, accepted, recipe, held, aim.rounds * (1 + len(folds)))
+
+
+def counted(scores: Mapping[str, Array], rows: Rows, max_q: float) -> dict[str, Array]:
+    """For each recipe the targets accepted at caps around `max_q`.
+
+    Where the longest lists hold fewer than ten decoys the counts say little: then the cap is doubled until they do."""
+    cap = max_q
+    while True:
+        counts = {name: steps.accepted_at(found, rows, steps.around(cap)) for name, found in scores.items()}
+        longest = max((float(count.mean()) for count in counts.values()), default=np.inf)
+        if cap * longest >= DECOYS or cap > 0.25:
+            return counts
+        cap *= 2.0
+
+
+def choose(counts: Mapping[str, Array], clearly: float = CLEARLY) -> str:
+    """The recipe to use, by the mean of what each accepted among rows left out.
+
+    The linear mixture, or the rbf mean where that accepts more; another only for a clear gain over the better of them.
+    These two may be compared as they are: one is half the other, so that most of what is chance is the same in both."""
+    if not counts:
+        return DEFAULT
+    mean = {name: float(count.mean()) for name, count in counts.items()}
+    plain, best = most(mean, (DEFAULT, CURVED_MEAN)), most(mean, mean)
+    return best if mean[best] > (1.0 + clearly) * mean[plain] else plain
+
+
+def most(count: Mapping[str, float], names: Iterable[str]) -> str:
+    """The first of the names with the largest count."""
+    return max((name for name in names if name in count), key=lambda name: count[name])
+
+
+def learn(rows: Rows, aim: Aim, kernel: Kernel | None = None) -> dict[str, Model]:
+    """The model of every recipe, with the training threshold at 0 and the median decoy at -1."""
+    flat = Rows(with_ones(rows.Z), rows.is_target, rows.weight)
+
+    def level(w: Array) -> Array:
+        return levelled(w, flat, aim.max_q)
+
+    starts = (steps.best_column(flat, max(aim.max_q, steps.LOOP_Q)), steps.logistic(flat, aim.C))
+    looped = max(
+        (steps.loop(flat, w, aim) for w in starts), key=lambda w: steps.accepted_around(flat.Z @ w, flat, aim.max_q)
+    )
+    mixed = level(steps.mixture(flat, looped, aim))
+    climbed = level(steps.annealed(flat, mixed, aim))
+    found = {"loop": level(looped), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
+    models = {name: Model(w[:-1], float(w[-1])) for name, w in found.items()}
+    return models if kernel is None else models | _curved(rows, models["mixture"], aim, kernel)
+
+
+def _curved(rows: Rows, start: Model, aim: Aim, kernel: Kernel) -> dict[str, Model]:
+    """From the linear mixture to one on the kernel's features, and the mean of both."""
+    features = _place(rows, start(rows.Z), kernel)
+    curved = Rows(with_ones(features(rows.Z)), rows.is_target, rows.weight)
+    flat = np.zeros(curved.Z.shape[1])
+    flat[: len(start.w)], flat[-1] = start.w, start.intercept
+    mixed = levelled(steps.mixture(curved, flat, replace(aim, rounds=(aim.rounds + 1) // 2)), curved, aim.max_q)
+    found = {CURVED: mixed, CURVED_MEAN: levelled(flat + mixed, curved, aim.max_q)}
+    return {name: Model(w[:-1], float(w[-1]), features) for name, w in found.items()}
+
+
+def _place(rows: Rows, scores: Array, kernel: Kernel) -> Landmarks:
+    """Half the landmarks on targets drawn by their chance of being right, half on the decoys of highest score."""
+    draw, half = np.random.default_rng(kernel.seed), max(1, kernel.n_landmarks // 2)
+    right = np.where(rows.is_target, chance_right(scores, rows.is_target, rows.weight), 0.0)
+    likely = np.flatnonzero(right > LIKELY if (right > LIKELY).any() else rows.is_target)
+    decoys = np.flatnonzero(~rows.is_target)
+    close = decoys[np.argsort(-scores[decoys], kind="stable")[: CLOSE * half]]
+    chosen = [draw.choice(pool, min(half, len(pool)), replace=False) for pool in (likely, close)]
+    return place(rows.Z[np.concatenate(chosen)], kernel.gamma)
+
+
+def solve_stochastic(
+    X: Any, is_target: Mask, max_q: float, *, passes: int = 5, seed: int = 0, sample_weight: Array | None = None
+) -> QValueResult:
+    """The stream learner of 002 (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
+    cap = Precision() >= 1.0 / (1.0 + max_q)
+    problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
+    stream = Stream(problem, X.shape[1])
+    weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
+    signs = np.where(is_target, 1, -1).astype(np.int8)
+    for number in range(passes):
+        stream.learn(X, signs, weight, Pass(shuffle=True, number=number, fresh=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of its own sample: the rows are counted here
+        w = stream.model().w
+    threshold, accepted = _threshold(np.asarray(X @ w).ravel(), Rows(X, is_target, weight), max_q)
+    return QValueResult(Model(w, -threshold), accepted, "stochastic", {}, passes)
+
+
+# -- pieces ---------------------------------------------------------------------------------------------------------
+def _left_out(rows: Rows, aim: Aim, folds: Sequence[NDArray[np.intp]], kernel: Kernel | None) -> dict[str, Array]:
+    """The scores of each row by the models that were learned without it."""
+    scores: dict[str, Array] = {}
+    for fold in folds:
+        rest = np.ones(len(rows.is_target), dtype=bool)
+        rest[fold] = False
+        for name, model in learn(rows[rest], aim, kernel).items():
+            scores.setdefault(name, np.zeros(len(rows.is_target)))[fold] = model(rows.Z[fold])
+    return scores
+
+
+def _threshold(scores: Array, rows: Rows, max_q: float) -> tuple[float, float]:
+    """Between the last accepted score of the longest list with ``D <= q T`` and the next one, and its targets.
+
+    No 1 is added to the decoys here: this is the cap itself, not an estimate of what will be found."""
+    order = np.argsort(-scores, kind="stable")
+    values, target, weight = scores[order], rows.is_target[order], rows.weight[order]
+    targets, decoys = np.cumsum(np.where(target, weight, 0.0)), np.cumsum(np.where(target, 0.0, weight))
+    ends = np.r_[values[1:] != values[:-1], True]
+    good = np.flatnonzero(ends & (targets > 0) & (decoys <= max_q * targets))
+    if not len(good):
+        return float(values[0]) + 1.0, 0.0
+    last = int(good[-1])
+    below = values[last + 1] if last + 1 < len(values) else values[last] - 1.0
+    return float((values[last] + below) / 2.0), float(targets[last])

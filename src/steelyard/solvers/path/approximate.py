@@ -1,0 +1,96 @@
+"""The cost path at scale: few models, and a certified duality gap for every cost between them.
+
+The problem is that of `cost_path`. Knots are placed by bisection until linear interpolation between neighbours has a
+relative duality gap of at most `tol` at **every** tau, not only at the knots: between two knots the primal and a
+feasible dual value are bounded by parabolas, whose difference is checked exactly (`src/core/path/approximate.hpp`). The
+knots are solved by the batch engine, each started from its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._core import trace_approximately
+from ..linear.cost_sensitive import _labels, _weights, choose_solver
+from .exact import Array, check_range, float64_rows, moved
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximatePath:
+    """Knots ``tau`` and their models ``w``, linear between; ``gap`` bounds (objective - optimum) / objective."""
+
+    tau: Array
+    w: Array
+    gap: float
+    tol: float
+    n_passes: float
+    interrupted: bool
+
+    @property
+    def start(self) -> float:
+        return float(self.tau[0])
+
+    @property
+    def end(self) -> float:
+        return float(self.tau[-1])
+
+    @property
+    def kinks(self) -> Array:
+        return self.tau
+
+    @property
+    def converged(self) -> bool:
+        return not self.interrupted and self.gap <= self.tol
+
+    @property
+    def n_iter(self) -> int:
+        return int(np.ceil(self.n_passes))
+
+    def models(self, tau: ArrayLike) -> Array:
+        wanted = np.atleast_1d(np.asarray(tau, dtype=np.float64))
+        left = np.clip(np.searchsorted(self.tau, wanted, side="right") - 1, 0, max(len(self.tau) - 2, 0))
+        right = np.minimum(left + 1, len(self.tau) - 1)
+        width = self.tau[right] - self.tau[left]
+        share = np.divide(wanted - self.tau[left], width, out=np.zeros_like(width), where=width > 0)[:, None]
+        return np.asarray((1.0 - share) * self.w[left] + share * self.w[right])
+
+    def stretches(self) -> Iterator[tuple[Array, Array, Array]]:
+        yield self.tau, self.w, moved(self.w)
+
+
+def trace(
+    X: Any,
+    y: ArrayLike,
+    C: float = 1.0,
+    tau_range: tuple[float, float] = (0.0, 1.0),
+    tol: float = 1e-3,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+) -> ApproximatePath:
+    """The approximate cost path, certified; `y` is -1 or 1.
+
+    >>> import numpy as np
+    >>> X = np.array([[2.0, 1.0], [1.0, 1.0], [-1.0, 1.0], [0.5, 1.0]])
+    >>> path = trace(X, [1, 1, -1, -1], tol=1e-3)
+    >>> path.gap <= 1e-3, np.round(path.models(0.5), 2).tolist()
+    (True, [[0.75, -0.25]])
+    """
+    rows = float64_rows(X)
+    sign, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
+    start, end = check_range(tau_range)
+    if not 0.0 < C < np.inf:
+        raise ValueError(f"C must be positive and finite; got {C!r}")
+    if not 0.0 < tol < 1.0:
+        raise ValueError(f"tol is a relative duality gap, between 0 and 1; got {tol!r}")
+    tau, w, gap, passes, interrupted = trace_approximately(
+        rows.values, rows.columns, rows.starts, rows.n_cols, sign, weight, float(C), start, end, float(tol),
+        choose_solver("hinge", rows.n_rows, rows.n_cols), seed % 2**63,
+    )  # fmt: skip
+    if interrupted and len(tau) < 2:
+        raise KeyboardInterrupt("interrupted before the first stretch of the path was found: nothing to keep")
+    return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, interrupted)

@@ -1,0 +1,1 @@
+"""Structural SVMs: cutting planes for a loss of the confusion matrix."""

@@ -1,0 +1,1 @@
+"""What scored or counted rows say without training: operating points, promises, prevalences, drift, decoys."""
