@@ -50,8 +50,8 @@ def simulate(delta):
 @pytest.mark.parametrize("delta", [0.1, 0.05])
 def test_the_cap_breaks_with_probability_at_most_delta(delta, record_property):
     broken, power = simulate(delta)
-    record_property("violations", broken)
-    record_property("tpr", power)
+    record_property("violations", float(broken))
+    record_property("tpr", float(power))
     assert broken <= delta + 3 * np.sqrt(delta * (1 - delta) / RUNS)
     # Not vacuous: the rule uses most of its allowance, and its power is near that of the exact cap.
     assert broken > delta / 4

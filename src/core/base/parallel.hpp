@@ -8,6 +8,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,8 @@
 
 namespace steelyard {
 
-// task(k) for k in 0 .. count - 1, on up to n_threads threads; the first exception is thrown again here.
+// task(k) for k in 0 .. count - 1, on up to n_threads threads; the first exception is thrown again here. A thread that
+// the system will not give means one less, never an abort.
 template <class Task>
 void parallel_for(int n_threads, Index count, Task&& task) {
     const Index workers = std::min<Index>(n_threads, count);
@@ -33,11 +35,16 @@ void parallel_for(int n_threads, Index count, Task&& task) {
             } catch (...) {
                 const std::lock_guard<std::mutex> lock(guard);
                 if (!failure) failure = std::current_exception();
+                next = count;  // what has not begun will not
             }
         }
     };
     std::vector<std::thread> threads;
-    for (Index k = 1; k < workers; ++k) threads.emplace_back(work);
+    threads.reserve(static_cast<std::size_t>(workers));
+    try {
+        for (Index k = 1; k < workers; ++k) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+    }
     work();
     for (auto& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
@@ -50,5 +57,35 @@ struct Blocks {
     Index begin(Index k) const { return k * size; }
     Index end(Index k) const { return std::min(n, (k + 1) * size); }
 };
+
+// out += the sum over the blocks of what task(block, into) adds to `into`, `width` numbers. Block b goes to stripe
+// b % stripes, in order, and the stripes are added in order: the bits are the same for any number of threads, and the
+// memory is that of `stripes` partial sums, however many blocks there are.
+template <class Task>
+void add_in_stripes(int n_threads, Index n_blocks, Index width, double* out, Task&& task) {
+    constexpr Index most = 16;  // threads that can be kept busy, and copies of `width` numbers that are held at most
+    const Index stripes = std::min(most, n_blocks);
+    const auto stripe = [&](Index s, double* into) {
+        for (Index b = s; b < n_blocks; b += stripes) task(b, into);
+    };
+    if (n_threads <= 1 || stripes <= 1) {
+        std::vector<double> part(static_cast<std::size_t>(stripes > 1 ? width : 0));
+        for (Index s = 0; s < stripes; ++s) {
+            if (stripes == 1) return stripe(0, out);
+            std::fill(part.begin(), part.end(), 0.0);
+            stripe(s, part.data());
+            for (Index j = 0; j < width; ++j) out[j] += part[static_cast<std::size_t>(j)];
+        }
+        return;
+    }
+    std::vector<std::vector<double>> parts(static_cast<std::size_t>(stripes));
+    parallel_for(n_threads, stripes, [&](Index s) {
+        auto& part = parts[static_cast<std::size_t>(s)];
+        part.assign(static_cast<std::size_t>(width), 0.0);
+        stripe(s, part.data());
+    });
+    for (const auto& part : parts)
+        for (Index j = 0; j < width; ++j) out[j] += part[static_cast<std::size_t>(j)];
+}
 
 }  // namespace steelyard

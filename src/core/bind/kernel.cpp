@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "bind/arrays.hpp"
-#include "bind/rows.hpp"
+#include "bind/matrix.hpp"
 #include "kernel/smo.hpp"
 
 namespace nb = nanobind;

@@ -12,7 +12,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/linear.hpp"
-#include "bind/rows.hpp"
+#include "bind/matrix.hpp"
 #include "linear/cost_grid.hpp"
 
 namespace nb = nanobind;
@@ -20,8 +20,7 @@ using namespace steelyard;
 
 namespace {
 
-using BatchRows = std::variant<DenseRows<float>, DenseRows<double>, SparseRows<float, std::int32_t>,
-                               SparseRows<double, std::int32_t>>;
+using BatchRows = Rows;
 
 LossKind loss_of(const std::string& name) {
     if (name == "hinge") return LossKind::hinge;

@@ -29,6 +29,7 @@
 #include "bind/kernel.hpp"
 #include "bind/linear.hpp"
 #include "bind/path.hpp"
+#include "bind/rows.hpp"
 #include "bind/stream.hpp"
 #include "bind/structural.hpp"
 #include "measure/frontier.hpp"
@@ -86,6 +87,7 @@ NB_MODULE(_core, m) {
           nb::arg("points"), "Values and gradients of a tape at points (m, 4).");
     m.def("scan_frontier", &scan, nb::arg("scores"), nb::arg("positive"), nb::arg("weight") = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
+    bind_rows(m);
     bind_batch(m);
     bind_stream(m);
     bind_structural(m);

@@ -15,8 +15,8 @@
 
 #include "bind/arrays.hpp"
 #include "bind/kernel.hpp"
+#include "bind/matrix.hpp"
 #include "bind/path.hpp"
-#include "bind/rows.hpp"
 #include "path/approximate.hpp"
 #include "path/audit.hpp"
 #include "path/crossings.hpp"
@@ -30,7 +30,7 @@ using namespace steelyard;
 namespace {
 
 // The exact path computes in float64 only: its kinks are decided in the last digits.
-using PathMatrix = std::variant<DenseRows<double>, SparseRows<double, std::int32_t>>;
+using PathMatrix = std::variant<DenseRows<double>, SparseRows<double>>;
 
 // low, low_rate, high, high_rate: one row of the matrix is one CostBox.
 const CostBox* boxes(const Matrix& box) {

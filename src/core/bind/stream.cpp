@@ -12,7 +12,7 @@
 #include <string>
 
 #include "bind/arrays.hpp"
-#include "bind/rows.hpp"
+#include "bind/matrix.hpp"
 #include "stream/archive.hpp"
 #include "stream/learner.hpp"
 

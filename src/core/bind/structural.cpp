@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "bind/arrays.hpp"
-#include "bind/rows.hpp"
+#include "bind/matrix.hpp"
 #include "structural/cutting_planes.hpp"
 
 namespace nb = nanobind;

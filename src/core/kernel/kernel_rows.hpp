@@ -65,8 +65,7 @@ public:
     template <class T>
     explicit RowBlocks(const DenseRows<T>& X)
         : n_(X.n_rows), d_(X.n_cols), values_(static_cast<std::size_t>((n_ + width - 1) / width * width * d_)) {
-        for (Index i = 0; i < n_; ++i)
-            for (Index j = 0; j < d_; ++j) values_[at(i, j)] = static_cast<double>(X.values[i * d_ + j]);
+        for (Index i = 0; i < n_; ++i) X.row(i).each([&](Index j, double x) { values_[at(i, j)] = x; });
     }
 
     void take(Index i, std::vector<double>& x) const {

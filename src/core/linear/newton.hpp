@@ -37,24 +37,36 @@ struct Rounded {
     }
 };
 
+// The last row of H += c x x', that of the constant column.
+template <class Row>
+STEELYARD_INLINE void add_constant(const Row& x, double c, double* row) {
+    if (x.constant == 0) return;
+    const double scaled = c * x.constant;
+    x.each([&](Index k, double value) STEELYARD_INLINE_LAMBDA { row[k] += scaled * value; });
+}
+
 // H += c x x' (d x d, lower triangle)
 template <class T>
 STEELYARD_INLINE void add_outer(const DenseRow<T>& x, double c, double* H, Index d) {
-    for (Index j = 0; j < d; ++j) {
+    for (Index j = 0; j < x.size; ++j) {
         const double scaled = c * static_cast<double>(x.values[j]);
         double* row = H + j * d;
         for (Index k = 0; k <= j; ++k) row[k] += scaled * static_cast<double>(x.values[k]);
     }
+    add_constant(x, c, H + x.size * d);
 }
 
-template <class T, class I>
-STEELYARD_INLINE void add_outer(const SparseRow<T, I>& x, double c, double* H, Index d) {
-    for (Index j = 0; j < x.size; ++j) {
-        const double scaled = c * static_cast<double>(x.values[j]);
-        double* row = H + x.columns[j] * d;
-        for (Index k = 0; k < x.size; ++k)
-            if (x.columns[k] <= x.columns[j]) row[x.columns[k]] += scaled * static_cast<double>(x.values[k]);
-    }
+template <class T>
+STEELYARD_INLINE void add_outer(const SparseRow<T>& x, double c, double* H, Index d) {
+    x.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+        for (Index j = 0; j < x.size; ++j) {
+            const double scaled = c * static_cast<double>(x.values[j]);
+            double* row = H + columns[j] * d;
+            for (Index k = 0; k < x.size; ++k)
+                if (columns[k] <= columns[j]) row[columns[k]] += scaled * static_cast<double>(x.values[k]);
+        }
+    });
+    add_constant(x, c, H + x.constant_at * d);
 }
 
 // Solves A p = p in place; A (d x d, lower triangle) becomes its Cholesky factor. False if A is not positive definite.

@@ -53,7 +53,8 @@ private:
         const auto a = rows_.row(i), b = rows_.row(k);
         if (label_[i] != label_[k] || a.size != b.size) return false;
         if constexpr (!decltype(a)::is_dense)
-            if (!std::equal(a.columns, a.columns + a.size, b.columns)) return false;
+            for (Index j = 0; j < a.size; ++j)
+                if (a.columns[j] != b.columns[j]) return false;
         return std::equal(a.values, a.values + a.size, b.values);
     }
 

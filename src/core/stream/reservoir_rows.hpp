@@ -48,19 +48,19 @@ public:
             if (value != 0.0) *x++ = value, *j++ = static_cast<std::int32_t>(column);
         });
     }
-    template <class T, class I>
-    void put(int side, std::size_t place, const SparseRow<T, I>& row, double w) {
+    template <class T>
+    void put(int side, std::size_t place, const SparseRow<T>& row, double w) {
         const Place& p = make(side, place, row.size, true, w);
         std::copy(row.values, row.values + row.size, values(p));
-        std::transform(row.columns, row.columns + row.size, columns(p),
-                       [](I j) { return static_cast<std::int32_t>(j); });
+        std::int32_t* const to = columns(p);
+        for (Index k = 0; k < row.size; ++k) to[k] = static_cast<std::int32_t>(row.columns[k]);
     }
 
     std::vector<double> scores(int side, const std::vector<double>& w) {
         std::vector<double> out;
         out.reserve(places[side].size());
         for (const Place& p : places[side])
-            out.push_back(p.sparse ? SparseRow<double, std::int32_t>{values(p), columns(p), p.size}.dot(w.data())
+            out.push_back(p.sparse ? SparseRow<double>{values(p), columns(p), p.size}.dot(w.data())
                                    : DenseRow<double>{values(p), p.size}.dot(w.data()));
         return out;
     }
@@ -71,7 +71,7 @@ public:
         double* into = out.data();
         for (const Place& p : places[side]) {
             if (p.sparse)
-                SparseRow<double, std::int32_t>{values(p), columns(p), p.size}.add_to(into, 1.0);
+                SparseRow<double>{values(p), columns(p), p.size}.add_to(into, 1.0);
             else
                 std::copy_n(values(p), p.size, into);
             into += n_cols;

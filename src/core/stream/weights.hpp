@@ -103,19 +103,20 @@ public:
             double sum[most], d[most];
             for (Index start = 0; start < row.size; start += most) {
                 const Index n = std::min(most, row.size - start);
-                const auto* const columns = row.columns + start;
                 const auto* const values = row.values + start;
-                for (Index k = 0; k < n; ++k) {
-                    const double x = static_cast<double>(values[k]);
-                    sum[k] = sum_after(sums[columns[k]], gg * x * x);
-                    d[k] = pull * x * inverse_root(sum[k]);
-                }
-                for (Index k = 0; k < n; ++k) {
-                    const auto j = columns[k];
-                    sums[j] = sum[k];
-                    vs[j] += d[k];
-                    us[j] += spent * d[k];
-                }
+                row.columns.from(start).visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+                    for (Index k = 0; k < n; ++k) {
+                        const double x = static_cast<double>(values[k]);
+                        sum[k] = sum_after(sums[columns[k]], gg * x * x);
+                        d[k] = pull * x * inverse_root(sum[k]);
+                    }
+                    for (Index k = 0; k < n; ++k) {
+                        const auto j = columns[k];
+                        sums[j] = sum[k];
+                        vs[j] += d[k];
+                        us[j] += spent * d[k];
+                    }
+                });
             }
         }
     }

@@ -1,0 +1,125 @@
+// What engines ask of rows as a whole: products with models, sums by coefficient, norms; and what is wrong with rows.
+//
+//   scores   s_ik = x_i . w_k          for every row and every model
+//   sums     g_k  = sum_i a_ki x_i     for every set of coefficients
+//   norms    |x_i|^2
+//
+// The sums are added up in blocks of rows. The blocks are taken in stripes, one running sum for each, so that the bits
+// do not depend on the number of threads and the memory not on the number of blocks.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+#include "base/stop.hpp"
+
+namespace steelyard {
+
+// `count` vectors one after another, each as long as there are columns (models) or rows (coefficients).
+struct Stack {
+    const double* at;
+    Index count;
+};
+
+struct Products {
+    template <class R>
+    STEELYARD_CLONES static void forward(const R& rows, const Stack& W, double* out, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const auto x = rows.row(i);
+            for (Index k = 0; k < W.count; ++k) out[i * W.count + k] = x.dot(W.at + k * rows.n_cols);
+        }
+    }
+    template <class R>
+    STEELYARD_CLONES static void backward(const R& rows, const Stack& a, double* out, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const auto x = rows.row(i);
+            for (Index k = 0; k < a.count; ++k) {
+                const double scale = a.at[k * rows.n_rows + i];
+                if (scale != 0) x.add_to(out + k * rows.n_cols, scale);
+            }
+        }
+    }
+};
+
+template <class R>
+void multiply(const R& rows, const Stack& W, double* out, int n_threads, const Stop& stop) {
+    const Blocks blocks{rows.n_rows};
+    parallel_for(n_threads, blocks.count(), [&](Index b) {
+        stop.check();
+        Products::forward(rows, W, out, blocks.begin(b), blocks.end(b));
+    });
+}
+
+// out must be zero.
+template <class R>
+void add_up(const R& rows, const Stack& a, double* out, int n_threads, const Stop& stop) {
+    const Blocks blocks{rows.n_rows};
+    const Index width = a.count * rows.n_cols;
+    add_in_stripes(n_threads, blocks.count(), width, out, [&](Index b, double* into) {
+        stop.check();
+        Products::backward(rows, a, into, blocks.begin(b), blocks.end(b));
+    });
+}
+
+template <class R>
+void square(const R& rows, double* out, const Stop& stop) {
+    const Blocks blocks{rows.n_rows};
+    for (Index b = 0; b < blocks.count(); ++b) {
+        stop.check();
+        for (Index i = blocks.begin(b); i < blocks.end(b); ++i) {
+            double sum = 0;
+            rows.row(i).each([&sum](Index, double x) { sum += x * x; });
+            out[i] = sum;
+        }
+    }
+}
+
+struct Fault {
+    const char* what = "";
+    Index row = -1;
+};
+
+// The first row with a column outside the matrix or a value that is not finite; if there is none, the first whose
+// columns do not rise.
+struct FaultIn {
+    template <class R>
+    STEELYARD_CLONES static void block(const R& rows, Index begin, Index end, Fault& bad, Fault& unordered) {
+        for (Index i = begin; i < end && bad.row < 0; ++i) {
+            const auto x = rows.row(i);
+            if (!x.inside(rows.n_stored))
+                bad = {"outside", i};
+            else if (!is_finite(x))
+                bad = {"not finite", i};
+            else if (unordered.row < 0 && !rises(x))
+                unordered = {"unordered", i};
+        }
+    }
+
+    template <class Row>
+    static STEELYARD_INLINE bool rises(const Row& x) {
+        if constexpr (Row::is_dense) {
+            return true;
+        } else {
+            return x.columns.visit([&](const auto* at) STEELYARD_INLINE_LAMBDA {
+                bool rising = true;
+                for (Index k = 1; k < x.size; ++k) rising &= at[k - 1] < at[k];
+                return rising;
+            });
+        }
+    }
+};
+
+template <class R>
+Fault find_fault(const R& rows, const Stop& stop) {
+    const Blocks blocks{rows.n_rows};
+    Fault bad, unordered;
+    for (Index b = 0; b < blocks.count() && bad.row < 0; ++b) {
+        stop.check();
+        FaultIn::block(rows, blocks.begin(b), blocks.end(b), bad, unordered);
+    }
+    return bad.row >= 0 ? bad : unordered;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,68 @@
+// One way to stop: a token that every long loop asks.
+//
+// A loop calls `check(stop)` every few thousand numbers or so. On the thread that made the token the call looks, at
+// most every 50 ms, whether anybody wants an end (for Python: whether a signal has come); on all others it reads a
+// flag. Where an end is wanted the loop is left by the exception `Stopped`, through `parallel_for` too, so that no loop
+// needs a return value for it; what was computed is dropped, and what the caller had stays as it was.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace steelyard {
+
+struct Stopped {};
+
+class Stop {
+public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds between_looks{50};  // half of what a person notices
+
+    Stop() : owner_(std::this_thread::get_id()), last_(Clock::now()) {}
+    virtual ~Stop() = default;
+    Stop(const Stop&) = delete;
+    Stop& operator=(const Stop&) = delete;
+
+    bool is_asked_for() const {
+        if (asked_.load(std::memory_order_relaxed)) return true;
+        if (std::this_thread::get_id() != owner_) return false;
+        const auto now = Clock::now();
+        if (now - last_ < between_looks) return false;
+        if (look()) asked_.store(true, std::memory_order_relaxed);
+        last_ = Clock::now();
+        return asked_.load(std::memory_order_relaxed);
+    }
+    void check() const {
+        if (is_asked_for()) throw Stopped{};
+    }
+
+protected:
+    virtual bool look() const { return false; }
+
+private:
+    std::thread::id owner_;
+    mutable Clock::time_point last_;  // only the owner's
+    mutable std::atomic<bool> asked_{false};
+};
+
+inline void check(const Stop* stop) {
+    if (stop) stop->check();
+}
+
+// For inner loops: asks once in `every` calls, so that not even the clock is read more often.
+class StopEvery {
+public:
+    StopEvery(const Stop* stop, int every) : stop_(stop), every_(every), left_(every) {}
+    void operator()() {
+        if (--left_ > 0) return;
+        left_ = every_;
+        check(stop_);
+    }
+
+private:
+    const Stop* stop_;
+    int every_, left_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,176 @@
+"""Rows: every way a table can come is the same rows; views equal copies; what is broken is refused with its place."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from steelyard.rows import Rows
+
+rng = np.random.default_rng(0)
+DENSE = np.where(rng.random((60, 7)) < 0.4, rng.normal(size=(60, 7)), 0.0)
+W = rng.normal(size=(3, 7))
+A = rng.normal(size=(2, 60))
+
+
+def wide(X):
+    X = sp.csr_matrix(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def mixed(X):
+    X = wide(X)
+    X.indices = X.indices.astype(np.int32)
+    return X
+
+
+def unsorted(X):
+    X = sp.csr_matrix(X)
+    for i in range(X.shape[0]):
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        X.indices[part], X.data[part] = X.indices[part][::-1].copy(), X.data[part][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def doubled(X):
+    """Every entry stored as two halves."""
+    X = sp.csr_matrix(X)
+    made = sp.csr_matrix(X.shape)
+    made.data, made.indices, made.indptr = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr
+    return made
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+WAYS = {
+    "C": lambda X: X,
+    "list": lambda X: X.tolist(),
+    "Fortran": np.asfortranarray,
+    "read-only": read_only,
+    "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "part of the columns": lambda X: np.hstack([X, X])[:, : X.shape[1]],
+    "every second column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "big-endian": lambda X: X.astype(">f8"),
+    "CSR": sp.csr_matrix,
+    "CSR array": sp.csr_array,
+    "CSC": sp.csc_matrix,
+    "COO": sp.coo_matrix,
+    "64-bit indices": wide,
+    "mixed indices": mixed,
+    "unsorted": unsorted,
+    "duplicates": doubled,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_every_way_gives_the_same_rows(way, kind):
+    X = DENSE.astype(kind)
+    rows = Rows.of(WAYS[way](X))
+    tol = 1e-12 if kind is np.float64 else 1e-6
+    np.testing.assert_allclose(rows.scores(W), X.astype(float) @ W.T, atol=tol)
+    np.testing.assert_allclose(rows.scores(W[0]), X.astype(float) @ W[0], atol=tol)
+    np.testing.assert_allclose(rows.sums(A), A @ X.astype(float), atol=10 * tol)
+    np.testing.assert_allclose(rows.squared_norms(), (X.astype(float) ** 2).sum(1), atol=tol)
+
+
+@pytest.mark.parametrize("way", ["C", "CSR", "64-bit indices", "part of the columns"])
+def test_views_equal_copies(way):
+    which = rng.integers(0, 60, 35)
+    view = Rows.of(WAYS[way](DENSE)).take(which).with_constant(2.5)
+    copy = np.hstack([DENSE[which], np.full((35, 1), 2.5)])
+    models, coefficients = rng.normal(size=(2, 8)), rng.normal(size=35)
+    np.testing.assert_allclose(view.scores(models), copy @ models.T, atol=1e-12)
+    np.testing.assert_allclose(view.sums(coefficients), coefficients @ copy, atol=1e-12)
+    np.testing.assert_allclose(view.squared_norms(), (copy**2).sum(1), atol=1e-12)
+    again = view.take(slice(3, 30, 3)).take(np.arange(9) % 2 == 0)
+    np.testing.assert_allclose(again.scores(models), copy[3:30:3][::2] @ models.T, atol=1e-12)
+    assert again.with_constant(0.0).shape == (5, 7)
+
+
+def test_nothing_is_copied_that_can_be_read_where_it_lies():
+    for X in (DENSE, DENSE.astype(np.float32), DENSE[::2], DENSE[:, 2:]):
+        assert np.shares_memory(Rows.of(X).source, X)
+    X = sp.csr_matrix(DENSE)
+    assert np.shares_memory(Rows.of(X).take([1, 2]).with_constant().source.data, X.data)
+
+
+def test_sums_have_the_same_bits_for_any_number_of_threads():
+    X = np.random.default_rng(1).normal(size=(50_000, 5))
+    a = np.random.default_rng(2).normal(size=50_000)
+    rows = Rows.of(X)
+    assert all(np.array_equal(rows.sums(a), rows.sums(a, n_threads)) for n_threads in (2, 3, 16))
+
+
+def test_owners_stay_alive():
+    rows = Rows.of(np.random.default_rng(0).normal(size=(1000, 50))).take(np.arange(999)).with_constant()
+    before = rows.scores(np.ones(51))
+    rubbish = [np.full((1000, 50), 7.0) for _ in range(20)]
+    assert np.array_equal(before, rows.scores(np.ones(51))), len(rubbish)
+
+
+def test_pickles():
+    for rows in (Rows.of(DENSE), Rows.of(sp.csr_matrix(DENSE)).take([3, 1]).with_constant(2.0)):
+        again = pickle.loads(pickle.dumps(rows))
+        w = np.ones(rows.n_cols)
+        assert np.array_equal(again.scores(w), rows.scores(w))
+
+
+def bad_csr(**parts):
+    X = sp.csr_matrix(DENSE)
+    for name, (at, value) in parts.items():
+        getattr(X, name)[at] = value
+    return X
+
+
+BROKEN = {
+    "column too large": (lambda: bad_csr(indices=(3, 100_000_000)), "names column 100000000"),
+    "column negative": (lambda: bad_csr(indices=(3, -1)), "names column -1"),
+    "starts fall": (lambda: bad_csr(indptr=(4, 1_000)), "row starts"),
+    "starts beyond the data": (lambda: bad_csr(indptr=(-1, 100_000)), "row starts"),
+    "starts below 0": (lambda: bad_csr(indptr=(0, -2)), "row starts"),
+    "NaN": (lambda: bad_csr(data=(5, np.nan)), "contains NaN: row"),
+    "infinity": (lambda: bad_csr(data=(5, np.inf)), "contains infinity"),
+    "unsorted, and a bad column later": (lambda: _bad_last(unsorted(DENSE)), "names column"),
+    "dense NaN": (lambda: _with(DENSE.copy(), (7, 2), np.nan), "NaN: row 7, column 2"),
+    "one dimension": (lambda: np.ones(5), "two dimensions"),
+}
+
+
+def _bad_last(X):
+    X.indices[-1] = 99
+    return X
+
+
+def _with(X, at, value):
+    X[at] = value
+    return X
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_broken_is_refused_with_its_place(case):
+    make, words = BROKEN[case]
+    with pytest.raises(ValueError, match=words):
+        Rows.of(make())
+
+
+@pytest.mark.parametrize("which", [[60], [-1], [True]])
+def test_rows_that_are_not_there(which):
+    with pytest.raises(IndexError):
+        Rows.of(DENSE).take(which)
+
+
+def test_lengths_are_checked():
+    rows = Rows.of(DENSE)
+    with pytest.raises(ValueError, match="one number a column"):
+        rows.scores(np.ones(6))
+    with pytest.raises(ValueError, match="59 entries; there are 60 rows"):
+        rows.sums(np.ones(59))
