@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ class BinaryMixin(ClassifierMixin):
     classes_: np.ndarray
     _positive: Any
 
+    def _take_labels(self, labels: Labels) -> None:
+        self.classes_, self._positive = labels.classes, labels.positive
+
+    @property
+    def pos_label_(self) -> Any:
+        """The label of the positive class."""
+        return self._positive
+
     @property
     def _sign(self) -> float:
         return 1.0 if self._positive == self.classes_[1] else -1.0
@@ -38,6 +47,25 @@ class BinaryMixin(ClassifierMixin):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Two classes, which of them is positive, and which rows are."""
+
+    classes: np.ndarray
+    positive: Any
+    is_positive: np.ndarray
+
+    @classmethod
+    def of(cls, y: Any, pos_label: Any = None) -> Labels:
+        classes, is_positive, positive = encode_labels(y, pos_label)
+        return cls(classes, positive, is_positive)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """1.0 for the positive class and -1.0 for the other."""
+        return np.where(self.is_positive, 1.0, -1.0)
 
 
 def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:

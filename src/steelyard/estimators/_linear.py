@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._binary import BinaryMixin
+from ._border import rows_to_score
 
 
 class LinearMixin(BinaryMixin):
@@ -25,9 +25,7 @@ class LinearMixin(BinaryMixin):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+        return rows_to_score(self, X).scores(self.coef_[0]) + self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""
