@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 44, 56
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 44, 56  # pixels around the axes: numbers and a title fit
 
 
 class Canvas:

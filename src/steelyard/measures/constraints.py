@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .expression import Measure
 from .rules import IS_AFFINE
 
-TOLERANCE = 1e-12  # 1 - 0.95 is a little more than 0.05
+TOLERANCE = 1e-12  # 1 - 0.95 is a little more than 0.05; far below the 1/n by which a rate of n rows moves
 
 
 class Constraint:

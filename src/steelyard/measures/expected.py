@@ -20,7 +20,7 @@ from .expression import check_number
 
 Array = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-18  # probability of a number of positives that is left out
+NEGLIGIBLE = 1e-18  # probability of a number of positives that is left out: below the rounding of a sum near 1
 
 
 def expected_fbeta_labels(proba: ArrayLike, beta: float = 1) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from .expression import Measure
 from .rules import IS_AFFINE, smallest_offender
 
 SIGNS = {1: "+", -1: "-", 0: "0", None: "?"}
-WIDEST = 64
+WIDEST = 64  # characters of an expression, so that the whole table fits a terminal of 120
 
 
 def explain(measure: Measure) -> str:

@@ -19,8 +19,10 @@ Exponents = tuple[int, int, int, int]
 Polynomial = dict[Exponents, float]
 
 VARIABLES = ("tpr", "tnr", "prevalence", "smoothing")
-UPPER = (1.0, 1.0, 1.0, 0.5)
-MAX_DEGREE = 8  # beyond it nothing is gained and the coefficients lose digits
+UPPER = (1.0, 1.0, 1.0, 0.5)  # rates and prevalence are shares; smoothing is 1 / (2 n), so at most one half
+# The named measures that are polynomials, or ratios of two, have degree 2 at most, so products of four of them are
+# analysed; above that a form of four variables has hundreds of coefficients, which cancel in their last digits.
+MAX_DEGREE = 8
 
 
 def constant(value: float) -> Polynomial:
