@@ -1,7 +1,6 @@
-// Tapes and rows, built plain and under the sanitizers.
+// Tapes, built plain and under the sanitizers.
 #include <limits>
 
-#include "base/rows.hpp"
 #include "measure/tape.hpp"
 
 #include "check.hpp"
@@ -48,31 +47,9 @@ static void test_bad_tapes() {
     }
 }
 
-template <class T, class I>
-static void test_rows() {
-    const T dense[] = {1, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    const T values[] = {1, 2, 3};
-    const I columns[] = {0, 2, 8}, starts[] = {0, 3, 3};
-    const Rows both[] = {DenseRows<T>{dense, 2, 10}, SparseRows<T, I>{values, columns, starts, 2, 10}};
-    for (const Rows& rows : both) {
-        double w[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-        visit(rows, [&](const auto& X) {
-            expect(X.row(0).dot(w) == 1 + 6 + 27, "inner product of a row");
-            expect(X.row(1).dot(w) == 0.0, "inner product of an empty row");
-            X.row(0).add_to(w, 2.0);
-            expect(w[0] == 3 && w[1] == 2 && w[2] == 7 && w[8] == 15, "a row added to a vector");
-            double sum = 0;
-            X.row(0).each([&](Index, double value) { sum += value; });
-            expect(sum == 6, "each entry of a row");
-        });
-    }
-}
-
 int main() {
     test_ratio();
     test_zero_times_infinity();
     test_bad_tapes();
-    test_rows<float, std::int32_t>();
-    test_rows<double, std::int64_t>();
     return verdict();
 }

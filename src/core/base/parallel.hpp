@@ -6,20 +6,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/rows.hpp"
+#include "base/stop.hpp"
 
 namespace steelyard {
 
 // task(k) for k in 0 .. count - 1, on up to n_threads threads; the first exception is thrown again here. A thread that
-// the system will not give means one less, never an abort.
+// the system will not give means one less, never an abort. With `stop`, this thread goes on asking it when it has no
+// task left and waits for others: only the thread that made the token can look.
 template <class Task>
-void parallel_for(int n_threads, Index count, Task&& task) {
+void parallel_for(int n_threads, Index count, Task&& task, const Stop* stop = nullptr) {
     const Index workers = std::min<Index>(n_threads, count);
     if (workers <= 1) {
         for (Index k = 0; k < count; ++k) task(k);
@@ -27,7 +29,9 @@ void parallel_for(int n_threads, Index count, Task&& task) {
     }
     std::atomic<Index> next{0};
     std::exception_ptr failure;
+    Index busy = 0;
     std::mutex guard;
+    std::condition_variable idle;
     const auto work = [&] {
         for (Index k = next++; k < count; k = next++) {
             try {
@@ -39,15 +43,34 @@ void parallel_for(int n_threads, Index count, Task&& task) {
             }
         }
     };
+    const auto worker = [&] {
+        work();
+        const std::lock_guard<std::mutex> lock(guard);
+        if (--busy == 0) idle.notify_one();
+    };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(workers));
-    try {
-        for (Index k = 1; k < workers; ++k) threads.emplace_back(work);
-    } catch (const std::system_error&) {
+    for (Index k = 1; k < workers; ++k) {
+        try {
+            const std::lock_guard<std::mutex> lock(guard);
+            threads.emplace_back(worker);
+            ++busy;
+        } catch (const std::exception&) {
+            break;
+        }
     }
     work();
+    if (stop) {
+        std::unique_lock<std::mutex> lock(guard);
+        while (!idle.wait_for(lock, Stop::between_looks, [&] { return busy == 0; })) {
+            lock.unlock();
+            if (stop->is_asked_for()) next = count;  // who is at work hears of it at his next check
+            lock.lock();
+        }
+    }
     for (auto& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
+    if (stop) stop->check();
 }
 
 struct Blocks {
@@ -62,7 +85,7 @@ struct Blocks {
 // b % stripes, in order, and the stripes are added in order: the bits are the same for any number of threads, and the
 // memory is that of `stripes` partial sums, however many blocks there are.
 template <class Task>
-void add_in_stripes(int n_threads, Index n_blocks, Index width, double* out, Task&& task) {
+void add_in_stripes(int n_threads, Index n_blocks, Index width, double* out, Task&& task, const Stop* stop = nullptr) {
     constexpr Index most = 16;  // threads that can be kept busy, and copies of `width` numbers that are held at most
     const Index stripes = std::min(most, n_blocks);
     const auto stripe = [&](Index s, double* into) {
@@ -79,11 +102,14 @@ void add_in_stripes(int n_threads, Index n_blocks, Index width, double* out, Tas
         return;
     }
     std::vector<std::vector<double>> parts(static_cast<std::size_t>(stripes));
-    parallel_for(n_threads, stripes, [&](Index s) {
-        auto& part = parts[static_cast<std::size_t>(s)];
-        part.assign(static_cast<std::size_t>(width), 0.0);
-        stripe(s, part.data());
-    });
+    parallel_for(
+        n_threads, stripes,
+        [&](Index s) {
+            auto& part = parts[static_cast<std::size_t>(s)];
+            part.assign(static_cast<std::size_t>(width), 0.0);
+            stripe(s, part.data());
+        },
+        stop);
     for (const auto& part : parts)
         for (Index j = 0; j < width; ++j) out[j] += part[static_cast<std::size_t>(j)];
 }

@@ -46,10 +46,11 @@ struct Products {
 template <class R>
 void multiply(const R& rows, const Stack& W, double* out, int n_threads, const Stop& stop) {
     const Blocks blocks{rows.n_rows};
-    parallel_for(n_threads, blocks.count(), [&](Index b) {
+    const auto block = [&](Index b) {
         stop.check();
         Products::forward(rows, W, out, blocks.begin(b), blocks.end(b));
-    });
+    };
+    parallel_for(n_threads, blocks.count(), block, &stop);
 }
 
 // out must be zero.
@@ -57,10 +58,11 @@ template <class R>
 void add_up(const R& rows, const Stack& a, double* out, int n_threads, const Stop& stop) {
     const Blocks blocks{rows.n_rows};
     const Index width = a.count * rows.n_cols;
-    add_in_stripes(n_threads, blocks.count(), width, out, [&](Index b, double* into) {
+    const auto block = [&](Index b, double* into) {
         stop.check();
         Products::backward(rows, a, into, blocks.begin(b), blocks.end(b));
-    });
+    };
+    add_in_stripes(n_threads, blocks.count(), width, out, block, &stop);
 }
 
 template <class R>
