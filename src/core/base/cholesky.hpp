@@ -1,6 +1,7 @@
-// The Cholesky factor of a Gram matrix that changes by one row at a time.
+// The Cholesky factor of a Gram matrix, made at once or changed by one row at a time.
 //
-// Lower triangular, column by column, so that every inner loop runs along a column.
+// Lower triangular, column by column, so that every inner loop runs along a column. Only the triangle is stored, with
+// room for half as many rows again: (3 m / 2)^2 / 2 numbers for m rows.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,20 @@ class GrowingCholesky {
 public:
     Index size() const { return size_; }
     void clear() { size_ = 0; }
+    // Only the first `size` rows stay.
+    void cut(Index size) { size_ = size; }
+
+    // The factor of A (row-major, n x n, the lower triangle is read); false if A is not positive definite.
+    bool factor(const double* A, Index n) {
+        clear();
+        reserve(n);
+        for (Index i = 0; i < n; ++i) {
+            const double left = schur(A + i * n, A[i * n + i]);
+            if (!(left > 0) || left == HUGE_VAL) return false;
+            append(left);
+        }
+        return true;
+    }
 
     // What is left of |z|^2 off the span, with v = Z z; the new row of the factor is kept for `append`.
     STEELYARD_CLONES double schur(const double* v, double square) {
@@ -60,11 +75,11 @@ public:
             std::memcpy(at(j) + j, at(j + 1) + j + 1, sizeof(double) * static_cast<std::size_t>(size_ - 1 - j));
         --size_;
         for (Index j = k; j < size_; ++j) {
-            double* column = at(j);
-            double* l = row_.data() - k;
-            const double r = std::sqrt(column[j] * column[j] + l[j] * l[j]), c = column[j] / r, s = l[j] / r;
-            column[j] = r;
-            for (Index i = j + 1; i < size_; ++i) {
+            double* column = at(j) + j;
+            double* l = row_.data() + (j - k);
+            const double r = std::sqrt(column[0] * column[0] + l[0] * l[0]), c = column[0] / r, s = l[0] / r;
+            column[0] = r;
+            for (Index i = 1; i < size_ - j; ++i) {
                 const double f = column[i];
                 column[i] = c * f + s * l[i];
                 l[i] = c * l[i] - s * f;
@@ -85,19 +100,21 @@ public:
     }
 
 private:
-    double* at(Index j) { return f_.data() + j * stride_; }
-    const double* at(Index j) const { return f_.data() + j * stride_; }
+    // Column j from its row 0 on, of which only rows j .. are there: column 0 has `room_` rows, each next one less.
+    std::size_t column(Index j, Index room) const { return static_cast<std::size_t>(j * room - j * (j + 1) / 2); }
+    double* at(Index j) { return f_.data() + column(j, room_); }
+    const double* at(Index j) const { return f_.data() + column(j, room_); }
 
     void reserve(Index size) {
-        if (size <= stride_) return;
-        const Index stride = 2 * size + 16;
-        std::vector<double> f(static_cast<std::size_t>(stride * stride));
-        for (Index j = 0; j < size_; ++j) std::copy(at(j) + j, at(j) + size_, f.data() + j * stride + j);
+        if (size <= room_) return;
+        const Index room = size + size / 2 + 16;
+        std::vector<double> f(static_cast<std::size_t>(room * (room + 1) / 2));
+        for (Index j = 0; j < size_; ++j) std::copy(at(j) + j, at(j) + size_, f.data() + column(j, room) + j);
         f_.swap(f);
-        stride_ = stride;
+        room_ = room;
     }
 
-    Index size_ = 0, stride_ = 0;
+    Index size_ = 0, room_ = 0;
     std::vector<double> f_, row_;
 };
 

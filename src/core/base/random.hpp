@@ -10,8 +10,10 @@
 
 namespace steelyard {
 
+constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15ull;  // 2^64 / 1.618..., splitmix64's step
+
 STEELYARD_INLINE std::uint64_t mix(std::uint64_t z) {
-    z += 0x9E3779B97F4A7C15ull;
+    z += golden_ratio;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
@@ -28,5 +30,20 @@ STEELYARD_INLINE double uniform(std::uint64_t mixed, std::uint64_t counter) {
 STEELYARD_INLINE std::uint64_t draw_below(std::uint64_t seed, std::uint64_t counter, std::uint64_t below) {
     return ((draw(seed, counter) >> 32) * below) >> 32;
 }
+
+// The same numbers one after another, for loops that shuffle: the k-th is mix(seed + k * golden ratio).
+struct Shuffler {
+    std::uint64_t state;
+
+    STEELYARD_INLINE std::uint64_t next() {
+        const std::uint64_t number = mix(state);
+        state += golden_ratio;
+        return number;
+    }
+    // Multiply and shift instead of a division; 32 random bits are enough to pick a row.
+    STEELYARD_INLINE std::int64_t below(std::int64_t n) {
+        return static_cast<std::int64_t>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+    }
+};
 
 }  // namespace steelyard

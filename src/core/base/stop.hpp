@@ -10,6 +10,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/simd.hpp"
+
 namespace steelyard {
 
 struct Stopped {};
@@ -48,6 +50,15 @@ private:
 
 inline void check(const Stop* stop) {
     if (stop) stop->check();
+}
+
+// f(begin, end) for one piece of 0 .. n - 1 after the other, asking before each: loops in f have nothing to do with it.
+template <class Index, class F>
+STEELYARD_INLINE void in_pieces(Index n, Index size, const Stop* stop, F&& f) {
+    for (Index begin = 0; begin < n; begin += size) {
+        check(stop);
+        f(begin, n - begin < size ? n : begin + size);
+    }
 }
 
 // For inner loops: asks once in `every` calls, so that not even the clock is read more often.

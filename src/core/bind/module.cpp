@@ -88,7 +88,7 @@ NB_MODULE(_core, m) {
     m.def("scan_frontier", &scan, nb::arg("scores"), nb::arg("positive"), nb::arg("weight") = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
     bind_rows(m);
-    bind_batch(m);
+    bind_linear(m);
     bind_stream(m);
     bind_structural(m);
     bind_path(m);

@@ -13,24 +13,19 @@
 
 #include <cmath>
 
+#include "base/random.hpp"
 #include "linear/risk.hpp"
 
 namespace steelyard {
 
-// splitmix64: small, good enough to shuffle, and the same everywhere.
-struct Shuffler {
-    std::uint64_t state;
-
-    STEELYARD_INLINE std::uint64_t next() {
-        std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-        return z ^ (z >> 31);
-    }
-    // Multiply and shift instead of a division; 32 random bits are enough to pick a row.
-    STEELYARD_INLINE Index below(Index n) {
-        return static_cast<Index>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
-    }
+// What steers the sweeps.
+struct Sweeping {
+    // Sweeps end when the projected gradients agree to `spread`, at first to about a third of a margin, then by the
+    // same factor closer each time. LIBLINEAR has one fixed tolerance, 0.1; here the gap decides, and this only says
+    // when it is worth looking.
+    double spread = 0.3, closer = 0.3;
+    double no_closer = 1e-14;        // of margins near 1, this is rounding
+    double passes_between_looks = 8;  // a look costs two, so that looks are at most a fifth of the work
 };
 
 // One coordinate: the gradient of the dual in b_i per unit of C_i, and the best b_i with the others held; q = C_i
@@ -57,6 +52,7 @@ struct DualCoordinate<SquaredHinge> {
 
 template <>
 struct DualCoordinate<Logistic> {
+    // b near 1 is 1 - rounding, and b near 0 may underflow: neither end may give an infinite margin.
     static STEELYARD_INLINE double log_odds(double b) { return std::log((1 - b + 1e-17) / std::max(b, 1e-300)); }
     static STEELYARD_INLINE double gradient(double b, double m) { return log_odds(b) - m; }
 
@@ -67,6 +63,8 @@ struct DualCoordinate<Logistic> {
         double low = m - q * b0, high = m + q * (1 - b0);
         u = std::min(std::max(u, low), high);
         double b = Logistic::share(u);
+        // Quadratic convergence from 1e-3 of a margin leaves 1e-6, which the next sweep corrects anyway; eight steps
+        // of bisection alone bring a bracket of a quarter of a margin there.
         for (int k = 0; k < 8; ++k) {
             const double f = u - m - q * (b - b0);
             (f > 0 ? high : low) = u;
@@ -93,29 +91,38 @@ public:
         b_.assign(static_cast<std::size_t>(n_), L::kind == LossKind::logistic ? 0.5 : 0.0);
         if (start && !start->share.empty()) b_ = start->share;
         shuffler_.state = stopping.seed;
-        double spread = 0.3;
+        double spread = sweeping_.spread;
         while (true) {
-            look(risk, best);
-            best.converged = best.gap() <= stopping.tol;
-            if (best.converged || best.passes >= stopping.max_passes || spread < 1e-14 || stopping.is_asked_for())
-                return best;
-            if (sweeps(risk, spread, stopping, best.passes)) spread *= 0.3;
+            look(risk, stopping.stop, best);
+            if (best.reaches(stopping.tol)) return best;
+            best.status = why_not(best, stopping, spread);
+            if (best.status.ended != Ended::limit || best.passes >= stopping.max_passes) return best;
+            if (sweeps(risk, spread, stopping, best.passes)) spread *= sweeping_.closer;
         }
     }
 
 private:
+    Status why_not(const Solution& best, const Stopping& stopping, double spread) const {
+        if (!all_finite(w_)) return Status::trouble("w overflows in coordinate descent");
+        if (spread < sweeping_.no_closer)
+            return Status::trouble("coordinate descent is at rest, with a gap that is rounding");
+        return {Ended::limit, best.passes >= stopping.max_passes ? out_of_passes : ""};
+    }
+
     // w, primal and dual from scratch; every row that is not at rest becomes active again.
-    STEELYARD_INLINE void look(const Risk& risk, Solution& best) {
-        pull(rows_, risk, b_.data(), w_);
-        margins(rows_, risk.y, w_.data(), m_.data());
+    STEELYARD_INLINE void look(const Risk& risk, const Stop* stop, Solution& best) {
+        pull(rows_, risk, b_.data(), w_, stop);
+        margins(rows_, risk.y, w_.data(), m_.data(), stop);
         const double half = squared_norm(w_) / 2;
-        best.offer_primal(half + empirical<L>(risk.cost, n_, m_.data()), w_);
-        best.offer_dual(dual_terms<L>(risk.cost, n_, b_.data()) - half, b_);
+        best.offer_primal(half + empirical<L>(risk.cost, n_, m_.data(), stop), w_);
+        best.offer_dual(dual_terms<L>(risk.cost, n_, b_.data(), stop) - half, b_);
         best.passes += 2;
         active_.clear();
-        for (Index i = 0; i < n_; ++i)
-            if (risk.cost[i] > 0 && !at_rest(b_[i], DualCoordinate<L>::gradient(b_[i], m_[i]), 0.0))
-                active_.push_back(i);
+        in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+            for (Index i = begin; i < end; ++i)
+                if (risk.cost[i] > 0 && !at_rest(b_[i], DualCoordinate<L>::gradient(b_[i], m_[i]), 0.0))
+                    active_.push_back(i);
+        });
     }
 
     // The share is at a bound and the gradient pushes it further out by more than `slack`.
@@ -127,23 +134,31 @@ private:
     // True when the projected gradients agree to `spread`.
     STEELYARD_INLINE bool sweeps(const Risk& risk, double spread, const Stopping& stopping, double& passes) {
         double slack = HUGE_VAL;
-        // A look costs two passes: not before four times that was spent, and not much later either.
-        for (const double enough = std::min(stopping.max_passes, passes + 8);
-             passes < enough && !stopping.is_asked_for();) {
+        const double enough = std::min(stopping.max_passes, passes + sweeping_.passes_between_looks);
+        while (passes < enough) {
             passes += static_cast<double>(active_.size()) / static_cast<double>(n_);
-            const double largest = one_sweep(risk, slack);
+            const double largest = one_sweep(risk, slack, stopping.stop);
             if (spread_ <= spread || active_.empty()) return true;
             slack = largest > 0 ? largest : HUGE_VAL;
         }
         return false;
     }
 
+    STEELYARD_INLINE void shuffle(const Stop* stop) {
+        const Index size = static_cast<Index>(active_.size());
+        in_pieces(size, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+            for (Index k = begin; k < end; ++k) std::swap(active_[k], active_[k + shuffler_.below(size - k)]);
+        });
+    }
+
     // Every active row once, in random order. Sets spread_, and returns the largest projected gradient.
-    STEELYARD_INLINE double one_sweep(const Risk& risk, double slack) {
+    STEELYARD_INLINE double one_sweep(const Risk& risk, double slack, const Stop* stop) {
         double high = -HUGE_VAL, low = HUGE_VAL;
+        shuffle(stop);
+        StopEvery ask(stop, rows_a_piece);
         Index size = static_cast<Index>(active_.size());
-        for (Index k = 0; k < size; ++k) std::swap(active_[k], active_[k + shuffler_.below(size - k)]);
         for (Index k = 0; k < size; ++k) {
+            ask();
             const Index i = active_[k];
             const auto x = rows_.row(i);
             const double gradient = DualCoordinate<L>::gradient(b_[i], risk.y[i] * x.dot(w_.data()));
@@ -154,7 +169,7 @@ private:
             const double projected = at_rest(b_[i], gradient, 0.0) ? 0 : gradient;
             high = std::max(high, projected);
             low = std::min(low, projected);
-            if (std::fabs(projected) < 1e-14) continue;
+            if (std::fabs(projected) < sweeping_.no_closer) continue;
             const double before = b_[i];
             b_[i] = DualCoordinate<L>::best(before, gradient, risk.cost[i] * square_[i]);
             x.add_to(w_.data(), risk.cost[i] * (b_[i] - before) * risk.y[i]);
@@ -170,6 +185,7 @@ private:
     std::vector<double> w_, m_, b_;
     std::vector<Index> active_;
     Shuffler shuffler_{0};
+    Sweeping sweeping_;
     double spread_ = 0;
 };
 

@@ -11,14 +11,14 @@
 #include <cmath>
 #include <vector>
 
-#include "base/rows.hpp"
-#include "linear/losses.hpp"
+#include "linear/risk.hpp"
 
 namespace steelyard {
 
+template <class Cost>
 struct Ray {
     Index n;
-    const double* cost;
+    Cost cost;        // cost(i) = C_i
     const double* m;  // margins at l = 0
     const double* s;  // their rates of change
     double wp, pp;    // w.p and p.p
@@ -29,9 +29,10 @@ struct Kink {
 };
 
 // Where a slope that starts at `slope`, rises by `rate` per unit and jumps at the kinks first reaches zero.
-inline double crossing(std::vector<Kink>& kinks, double slope, double rate) {
+inline double crossing(std::vector<Kink>& kinks, double slope, double rate, const Stop* stop = nullptr) {
     std::size_t low = 0, high = kinks.size();  // the crossing is after kinks[..low) and not after kinks[high..)
     while (low < high) {
+        check(stop);
         const std::size_t middle = low + (high - low) / 2;
         std::nth_element(kinks.begin() + low, kinks.begin() + middle, kinks.begin() + high,
                          [](const Kink& a, const Kink& b) { return a.at < b.at; });
@@ -50,26 +51,36 @@ inline double crossing(std::vector<Kink>& kinks, double slope, double rate) {
     return rate > 0 ? std::max(0.0, -slope / rate) : (low > 0 ? kinks[low - 1].at : 0.0);
 }
 
-inline double hinge_step(const Ray& ray, std::vector<Kink>& kinks) {
+template <class Cost>
+STEELYARD_INLINE double hinge_step(const Ray<Cost>& ray, std::vector<Kink>& kinks, const Stop* stop) {
     kinks.clear();
     double slope = ray.wp;
-    for (Index i = 0; i < ray.n; ++i) {
-        const double z = 1 - ray.m[i], s = ray.s[i];
-        const bool active = z > 0 || (z == 0 && s < 0);
-        if (active) slope -= ray.cost[i] * s;
-        const double at = z / s;
-        if (at > 0 && at < HUGE_VAL && ray.cost[i] > 0) kinks.push_back({at, ray.cost[i] * std::fabs(s)});
-    }
+    in_pieces(ray.n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) {
+            const double z = 1 - ray.m[i], s = ray.s[i], cost = ray.cost(i);
+            const bool active = z > 0 || (z == 0 && s < 0);
+            if (active) slope -= cost * s;
+            const double at = z / s;
+            if (at > 0 && at < HUGE_VAL && cost > 0) kinks.push_back({at, cost * std::fabs(s)});
+        }
+    });
     if (!(slope < 0)) return 0;
-    return crossing(kinks, slope, ray.pp);
+    return crossing(kinks, slope, ray.pp, stop);
 }
 
-template <class L>
-STEELYARD_INLINE double smooth_slope(const Ray& ray, double l) {
+template <class L, class Cost>
+STEELYARD_INLINE double smooth_slope(const Ray<Cost>& ray, double l, const Stop* stop) {
     double sum = 0;
-    for (Index i = 0; i < ray.n; ++i) sum += ray.cost[i] * L::share(ray.m[i] + l * ray.s[i]) * ray.s[i];
+    in_pieces(ray.n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) sum += ray.cost(i) * L::share(ray.m[i] + l * ray.s[i]) * ray.s[i];
+    });
     return ray.wp + l * ray.pp - sum;
 }
+
+// 2^60 is beyond any step, and a bracket that shrinks by a tenth sixty times is down to 2e-3 of what it was.
+constexpr int most_slopes = 60;
+// Of a bundle's first slope, what may be left: the cut is taken beside the point anyway (003, eq. 12).
+constexpr double bundle_slope_left = 1e-3;
 
 // |slope(l)| at most `share` of |slope(0)|: a bracket, and secant steps that stay inside it.
 template <class Slope>
@@ -78,7 +89,7 @@ STEELYARD_INLINE double bracketed_root(Slope&& slope, double share) {
     if (!(slope_low < 0)) return 0;
     const double enough = share * -slope_low;
     double high = 0, slope_high = 0, l = 1;
-    for (int k = 0; k < 60; ++k) {
+    for (int k = 0; k < most_slopes; ++k) {
         const double here = slope(l);
         if (std::fabs(here) <= enough) return l;
         if (here < 0) {
@@ -92,18 +103,19 @@ STEELYARD_INLINE double bracketed_root(Slope&& slope, double share) {
             l *= 2;
             continue;
         }
+        // A tenth of the bracket on either side, so that it shrinks by that at least even where the secant creeps.
         const double secant = low - slope_low * (high - low) / (slope_high - slope_low), guard = 0.1 * (high - low);
         l = std::min(std::max(secant, low + guard), high - guard);
     }
     return l;
 }
 
-template <class L>
-STEELYARD_INLINE double best_step(const Ray& ray, std::vector<Kink>& kinks) {
+template <class L, class Cost>
+STEELYARD_INLINE double best_step(const Ray<Cost>& ray, std::vector<Kink>& kinks, const Stop* stop) {
     if constexpr (L::kind == LossKind::hinge) {
-        return hinge_step(ray, kinks);
+        return hinge_step(ray, kinks, stop);
     } else {
-        return bracketed_root([&](double l) { return smooth_slope<L>(ray, l); }, 1e-3);
+        return bracketed_root([&](double l) { return smooth_slope<L>(ray, l, stop); }, bundle_slope_left);
     }
 }
 

@@ -14,7 +14,10 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
+#include "base/cholesky.hpp"
+#include "base/stop.hpp"
 #include "linear/cuts.hpp"
 
 namespace steelyard {
@@ -35,9 +38,10 @@ public:
     }
 
     // Improves a for at most max_pivots pivots and returns the dual value; done when no cut promises more than `slack`.
-    double solve(double slack, int max_pivots) {
+    double solve(double slack, int max_pivots, const Stop* stop = nullptr) {
         banned_.assign(static_cast<std::size_t>(pool_->size()), 0);
         for (int pivot = 0; pivot < max_pivots; ++pivot) {
+            check(stop);
             if (!walk() || release()) continue;
             const Index entering = price(slack);
             if (entering < 0) break;
@@ -58,13 +62,17 @@ public:
         }
     }
 
+    // After cuts have been dropped from the pool, none of the support among them.
+    void renumber(const std::vector<Index>& number) {
+        for (Index& j : support_) j = number[static_cast<std::size_t>(j)];
+    }
+
     const std::vector<Index>& support() const { return support_; }
     const std::vector<double>& weights() const { return a_; }
 
 private:
     Index size() const { return static_cast<Index>(support_.size()); }
     int side(Index k) const { return pool_->side(support_[k]); }
-    double& at(Index i, Index j) { return factor_[static_cast<std::size_t>(i * (i + 1) / 2 + j)]; }
 
     // h_j - (G a)_j: what a little more of cut j would gain.
     double gain(Index j) const {
@@ -99,17 +107,17 @@ private:
         return sum;
     }
 
-    // Rows `first` .. of the Cholesky factor of the reduced Hessian; the rows above stand.
+    // Rows `first` .. of the Cholesky factor of the reduced Hessian; the rows above stand. Cuts that lie in each other's
+    // span leave nothing on the diagonal but rounding: a ridge a little above that keeps the factor finite.
     void factor_from(Index first) {
         const Index n = static_cast<Index>(free_.size());
-        const double ridge = 1e-14 * std::max(pool_->largest(), 1e-300);
-        factor_.resize(static_cast<std::size_t>(n * (n + 1) / 2));
+        const double ridge = 1e-14 * std::max(pool_->largest(), std::numeric_limits<double>::min());
+        factor_.cut(first);
+        step_.resize(static_cast<std::size_t>(n));
         for (Index i = first; i < n; ++i) {
-            for (Index j = 0; j <= i; ++j) {
-                double sum = reduced(free_[i], free_[j]);
-                for (Index l = 0; l < j; ++l) sum -= at(i, l) * at(j, l);
-                at(i, j) = i == j ? std::sqrt(std::max(sum, 0.0) + ridge) : sum / at(j, j);
-            }
+            for (Index j = 0; j < i; ++j) step_[j] = reduced(free_[i], free_[j]);
+            const double left = factor_.schur(step_.data(), reduced(free_[i], free_[i]));
+            factor_.append(std::max(left, 0.0) + ridge);
         }
     }
 
@@ -121,15 +129,8 @@ private:
         for (int c = 0; c < 2; ++c)
             if (tight_[c]) base[c] = gain(support_[reference_[c]]);
         step_.resize(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) {
-            step_[i] = gain(support_[free_[i]]) - base[side(free_[i])];
-            for (Index l = 0; l < i; ++l) step_[i] -= at(i, l) * step_[l];
-            step_[i] /= at(i, i);
-        }
-        for (Index i = n - 1; i >= 0; --i) {
-            step_[i] /= at(i, i);
-            for (Index l = 0; l < i; ++l) step_[l] -= at(i, l) * step_[i];
-        }
+        for (Index i = 0; i < n; ++i) step_[i] = gain(support_[free_[i]]) - base[side(free_[i])];
+        factor_.solve(step_.data());
         move_.assign(static_cast<std::size_t>(size()), 0.0);
         for (Index i = 0; i < n; ++i) {
             move_[free_[i]] = step_[i];
@@ -225,7 +226,8 @@ private:
     bool tight_[2] = {false, false};
     Index reference_[2] = {-1, -1};
     std::vector<Index> support_, free_;  // cuts with weight; positions of those that move on their own
-    std::vector<double> a_, move_, step_, factor_;
+    std::vector<double> a_, move_, step_;
+    GrowingCholesky factor_;
     std::vector<char> banned_;
 };
 

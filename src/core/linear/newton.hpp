@@ -10,6 +10,7 @@
 // A step costs one pass for the direction, at most one for the gradient, and d^2 for each row with curvature.
 #pragma once
 
+#include "base/cholesky.hpp"
 #include "linear/line_search.hpp"
 #include "linear/risk.hpp"
 
@@ -69,32 +70,17 @@ STEELYARD_INLINE void add_outer(const SparseRow<T>& x, double c, double* H, Inde
     add_constant(x, c, H + x.constant_at * d);
 }
 
-// Solves A p = p in place; A (d x d, lower triangle) becomes its Cholesky factor. False if A is not positive definite.
-inline bool cholesky_solve(std::vector<double>& A, std::vector<double>& p, Index d) {
-    for (Index i = 0; i < d; ++i) {
-        double* a = A.data() + i * d;
-        for (Index j = 0; j <= i; ++j) {
-            const double* b = A.data() + j * d;
-            double sum = a[j];
-            for (Index k = 0; k < j; ++k) sum -= a[k] * b[k];
-            if (i != j) {
-                a[j] = sum / b[j];
-            } else {
-                if (!(sum > 0)) return false;
-                a[i] = std::sqrt(sum);
-            }
-        }
-    }
-    for (Index i = 0; i < d; ++i) {
-        for (Index k = 0; k < i; ++k) p[i] -= A[i * d + k] * p[k];
-        p[i] /= A[i * d + i];
-    }
-    for (Index i = d - 1; i >= 0; --i) {
-        p[i] /= A[i * d + i];
-        for (Index k = 0; k < i; ++k) p[k] -= A[i * d + k] * p[i];
-    }
-    return true;
-}
+// What steers Newton on the hinge: how mu is fitted to what the gap may still be. The rounding error falls like mu^2,
+// hence the square roots in `adjust`.
+struct Rounding {
+    // Once, at the start: mu goes to where the rounding is half of the wanted gap, but by no more than these factors. A
+    // narrow rounding helps near the solution and hurts far from it.
+    double narrowest_cold = 0.25, narrowest_warm = 0.02, widest = 8;
+    double budget = 0.5;  // the part of the wanted gap that rounding may take; the rest is for w not being v(b)
+    // Later only down, when the rounded problem is solved (the residual is below this part of the rounding) and the
+    // budget is exceeded by more than a fifth: to four fifths of the budget, by a factor within these bounds.
+    double solved = 0.3, exceeded = 1.2, aim = 0.8, most = 0.1, least = 0.7;
+};
 
 template <class L, class R>
 class Newton {
@@ -119,19 +105,21 @@ public:
         else
             std::fill(w_.begin(), w_.end(), 0.0);
         loss_.mu = warm ? start->rounding : 1.0;
-        smallest_ = warm ? 0.02 : 0.25;  // a narrow rounding helps near the solution and hurts far from it
-        margins(rows_, risk.y, w_.data(), m_.data());
+        narrowest_ = warm ? rounding_.narrowest_warm : rounding_.narrowest_cold;
+        margins(rows_, risk.y, w_.data(), m_.data(), stopping.stop);
         best.passes = 1;
+        best.status = {Ended::limit, "Newton's steps are used up"};
         bool fresh = true;
-        for (int step = 0; step < 200;) {
-            const double rounding = certify(risk, best);
+        for (int step = 0; step < most_steps;) {
+            const double rounding = certify(risk, stopping.stop, best);
             best.rounding = loss_.mu;
-            best.converged = best.gap() <= stopping.tol;
-            if (best.converged || best.passes >= stopping.max_passes || stopping.is_asked_for()) break;
-            if (adjust(rounding, 0.5 * stopping.tol * best.primal, fresh)) continue;
-            if (!direction(risk)) break;
-            const double t = search(risk);
-            if (!(t > 0)) break;
+            if (best.reaches(stopping.tol)) return best;
+            if (best.passes >= stopping.max_passes) return ended(best, {Ended::limit, out_of_passes});
+            if (adjust(rounding, rounding_.budget * stopping.tol * best.primal, fresh)) continue;
+            if (!direction(risk, stopping.stop))
+                return ended(best, Status::trouble("the Hessian of a Newton step is not positive definite"));
+            const double t = search(risk, stopping.stop);
+            if (!(t > 0)) return ended(best, Status::trouble("no step along Newton's direction goes down"));
             for (Index j = 0; j < d_; ++j) w_[j] += t * p_[j];
             for (Index i = 0; i < n_; ++i) m_[i] += t * s_[i];
             ++step;
@@ -140,36 +128,51 @@ public:
     }
 
 private:
+    // Ten to forty do on every set of benchmarks/batch.py; whoever needs more is cycling, and coordinate descent goes
+    // on from there.
+    static constexpr int most_steps = 200;
+    // Of the slope at the start, what may be left at the end of a line search: an exact one costs more passes over the
+    // margins than it saves steps.
+    static constexpr double slope_left = 0.1;
+
+    static Solution ended(Solution& best, const Status& status) {
+        best.status = status;
+        return std::move(best);
+    }
+
     // Shares, v, primal and dual at the current margins. Returns the part of the gap that comes from rounding.
-    STEELYARD_INLINE double certify(const Risk& risk, Solution& best) {
+    STEELYARD_INLINE double certify(const Risk& risk, const Stop* stop, Solution& best) {
         std::fill(v_.begin(), v_.end(), 0.0);
         double primal = 0, dual = 0, rounding = 0;
-        for (Index i = 0; i < n_; ++i) {
-            const double c = risk.cost[i], b = loss_.share(m_[i]);
-            const double value = L::value(m_[i]), term = L::dual_term(b);
-            share_[i] = b;
-            primal += c * value;
-            dual += c * term;
-            rounding += c * (value - term + b * m_[i]);
-            if (c * b != 0) rows_.row(i).add_to(v_.data(), c * b * risk.y[i]);
-        }
+        in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+            for (Index i = begin; i < end; ++i) {
+                const double c = risk.cost[i], b = loss_.share(m_[i]);
+                const double value = L::value(m_[i]), term = L::dual_term(b);
+                share_[i] = b;
+                primal += c * value;
+                dual += c * term;
+                rounding += c * (value - term + b * m_[i]);
+                if (c * b != 0) rows_.row(i).add_to(v_.data(), c * b * risk.y[i]);
+            }
+        });
         best.passes += 1;
         best.offer_primal(primal + squared_norm(w_) / 2, w_);
         best.offer_dual(dual - squared_norm(v_) / 2, share_);
         return rounding;
     }
 
-    // Fits mu to the budget: once either way at the start, later only down, and only when the rounded problem is
-    // solved.
+    // Fits mu to the budget: see `Rounding`. True if it has moved.
     STEELYARD_INLINE bool adjust(double rounding, double budget, bool& fresh) {
         if (L::kind != LossKind::hinge) return false;
         double residual = 0;
         for (Index j = 0; j < d_; ++j) residual += (w_[j] - v_[j]) * (w_[j] - v_[j]);
+        const Rounding& r = rounding_;
         double factor = 1;
         if (fresh) {
-            factor = std::max(smallest_, std::min(8.0, std::sqrt(budget / std::max(rounding, 1e-300))));
-        } else if (residual / 2 < 0.3 * rounding && rounding > 1.2 * budget) {
-            factor = std::max(0.1, std::min(0.7, std::sqrt(0.8 * budget / rounding)));
+            const double wanted = std::sqrt(budget / std::max(rounding, std::numeric_limits<double>::min()));
+            factor = std::max(narrowest_, std::min(r.widest, wanted));
+        } else if (residual / 2 < r.solved * rounding && rounding > r.exceeded * budget) {
+            factor = std::max(r.most, std::min(r.least, std::sqrt(r.aim * budget / rounding)));
         }
         fresh = false;
         loss_.mu *= factor;
@@ -177,22 +180,26 @@ private:
     }
 
     // p = -H^{-1} gradient, and s = its margins
-    STEELYARD_INLINE bool direction(const Risk& risk) {
+    STEELYARD_INLINE bool direction(const Risk& risk, const Stop* stop) {
         std::fill(H_.begin(), H_.end(), 0.0);
-        for (Index i = 0; i < n_; ++i) {
-            const double c = risk.cost[i] * loss_.curvature(m_[i]);
-            if (c != 0) add_outer(rows_.row(i), c, H_.data(), d_);
-        }
+        // A row costs up to d^2 here, so pieces are shorter.
+        in_pieces(n_, rows_a_piece / 8, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+            for (Index i = begin; i < end; ++i) {
+                const double c = risk.cost[i] * loss_.curvature(m_[i]);
+                if (c != 0) add_outer(rows_.row(i), c, H_.data(), d_);
+            }
+        });
         for (Index j = 0; j < d_; ++j) {
             H_[j * d_ + j] += 1;
             p_[j] = v_[j] - w_[j];
         }
-        if (!cholesky_solve(H_, p_, d_)) return false;
-        margins(rows_, risk.y, p_.data(), s_.data());
+        if (!factor_.factor(H_.data(), d_)) return false;
+        factor_.solve(p_.data());
+        margins(rows_, risk.y, p_.data(), s_.data(), stop);
         return true;
     }
 
-    STEELYARD_INLINE double search(const Risk& risk) const {
+    STEELYARD_INLINE double search(const Risk& risk, const Stop* stop) const {
         double wp = 0, pp = 0;
         for (Index j = 0; j < d_; ++j) {
             wp += w_[j] * p_[j];
@@ -200,17 +207,21 @@ private:
         }
         const auto slope = [&](double t) {
             double sum = 0;
-            for (Index i = 0; i < n_; ++i) sum += risk.cost[i] * loss_.share(m_[i] + t * s_[i]) * s_[i];
+            in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+                for (Index i = begin; i < end; ++i) sum += risk.cost[i] * loss_.share(m_[i] + t * s_[i]) * s_[i];
+            });
             return wp + t * pp - sum;
         };
-        return bracketed_root(slope, 0.1);
+        return bracketed_root(slope, slope_left);
     }
 
     const R& rows_;
     Index n_, d_;
     Rounded<L> loss_;
-    double smallest_ = 0.25;
+    Rounding rounding_;
+    double narrowest_ = rounding_.narrowest_cold;
     std::vector<double> m_, s_, share_, w_, v_, p_, H_;
+    GrowingCholesky factor_;
 };
 
 }  // namespace steelyard

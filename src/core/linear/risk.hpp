@@ -4,15 +4,18 @@
 //   dual     D(b) = sum_i C_i dual_term(b_i) - 1/2 |v(b)|^2,      v(b) = sum_i C_i b_i y_i x_i
 //
 // D(b) <= min P <= P(w) for every feasible b, so (P - D) / P bounds how far w is from the best, whoever found w and b.
+// D(0) = 0 for all three losses. Numbers that are not finite are never offered, so they certify nothing.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <vector>
 
 #include "base/rows.hpp"
+#include "base/status.hpp"
+#include "base/stop.hpp"
 #include "linear/losses.hpp"
 
 namespace steelyard {
@@ -26,10 +29,16 @@ struct Stopping {
     double tol = 1e-3;  // on the relative gap
     double max_passes = 1e4;
     std::uint64_t seed = 0;
-    std::function<bool()> stop = {};  // asked after every pass or so; what was found so far is then given back
-
-    bool is_asked_for() const { return stop && stop(); }
+    const Stop* stop = nullptr;  // asked in every pass
 };
+
+constexpr const char* out_of_passes = "the passes over the rows are used up";
+constexpr const char* objective_overflows =
+    "the objective overflows at w = 0: C times costs and sample weights is too large";
+
+// Rows between two looks at the stop token. A row of some hundred numbers takes less than a microsecond, so a piece is
+// a few milliseconds at most, and the look, 25 ns, does not show.
+constexpr Index rows_a_piece = 2048;
 
 // A solution, and all that a neighbour on the grid needs to start from it.
 struct Solution {
@@ -39,18 +48,30 @@ struct Solution {
     double primal = std::numeric_limits<double>::infinity();
     double dual = -std::numeric_limits<double>::infinity();
     double passes = 0;  // over all rows; a sweep over half of them counts a half
-    bool converged = false;
-    std::vector<double> history;  // of the bundle: the objective after each round
+    Status status;
 
-    double gap() const { return primal > 0 ? std::max(0.0, (primal - std::max(dual, 0.0)) / primal) : 0; }
+    bool converged() const { return status.solved(); }
+
+    // Relative to P; infinite where nothing is known, 1 where nothing but D(0) = 0 is.
+    double gap() const {
+        if (!std::isfinite(primal)) return std::numeric_limits<double>::infinity();
+        if (primal <= 0) return 0;  // P is never negative
+        return std::max(0.0, (primal - std::max(dual, 0.0)) / primal);
+    }
+    // True, and solved, once the gap is small enough.
+    bool reaches(double tol) {
+        if (!(gap() <= tol)) return false;
+        status = {Ended::solved, ""};
+        return true;
+    }
 
     void offer_primal(double value, const std::vector<double>& at) {
-        if (!(value < primal)) return;
+        if (!(value < primal) || !std::isfinite(value)) return;
         primal = value;
         w = at;
     }
     void offer_dual(double value, const std::vector<double>& at) {
-        if (!(value > dual)) return;
+        if (!(value > dual) || !std::isfinite(value)) return;
         dual = value;
         share = at;
     }
@@ -62,33 +83,47 @@ inline double squared_norm(const std::vector<double>& v) {
     return sum;
 }
 
+inline bool all_finite(const std::vector<double>& v) {
+    double sum = 0;
+    for (double x : v) sum += 0 * x;
+    return sum == 0;
+}
+
 // m_i = y_i x_i.w
 template <class R>
-STEELYARD_INLINE void margins(const R& rows, const double* y, const double* w, double* m) {
-    for (Index i = 0; i < rows.n_rows; ++i) m[i] = y[i] * rows.row(i).dot(w);
+STEELYARD_INLINE void margins(const R& rows, const double* y, const double* w, double* m, const Stop* stop) {
+    in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) m[i] = y[i] * rows.row(i).dot(w);
+    });
 }
 
 // v = sum_i C_i b_i y_i x_i
 template <class R>
-STEELYARD_INLINE void pull(const R& rows, const Risk& risk, const double* b, std::vector<double>& v) {
+STEELYARD_INLINE void pull(const R& rows, const Risk& risk, const double* b, std::vector<double>& v, const Stop* stop) {
     std::fill(v.begin(), v.end(), 0.0);
-    for (Index i = 0; i < rows.n_rows; ++i) {
-        const double force = risk.cost[i] * b[i] * risk.y[i];
-        if (force != 0) rows.row(i).add_to(v.data(), force);
-    }
+    in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) {
+            const double force = risk.cost[i] * b[i] * risk.y[i];
+            if (force != 0) rows.row(i).add_to(v.data(), force);
+        }
+    });
 }
 
 template <class L>
-STEELYARD_INLINE double empirical(const double* cost, Index n, const double* m) {
+STEELYARD_INLINE double empirical(const double* cost, Index n, const double* m, const Stop* stop) {
     double sum = 0;
-    for (Index i = 0; i < n; ++i) sum += cost[i] * L::value(m[i]);
+    in_pieces(n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) sum += cost[i] * L::value(m[i]);
+    });
     return sum;
 }
 
 template <class L>
-STEELYARD_INLINE double dual_terms(const double* cost, Index n, const double* b) {
+STEELYARD_INLINE double dual_terms(const double* cost, Index n, const double* b, const Stop* stop) {
     double sum = 0;
-    for (Index i = 0; i < n; ++i) sum += cost[i] * L::dual_term(b[i]);
+    in_pieces(n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+        for (Index i = begin; i < end; ++i) sum += cost[i] * L::dual_term(b[i]);
+    });
     return sum;
 }
 

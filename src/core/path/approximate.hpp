@@ -31,25 +31,50 @@ struct ApproximatePath {
     bool interrupted = false;
 };
 
+class AskedStop : public Stop {
+public:
+    explicit AskedStop(std::function<bool()> ask) : ask_(std::move(ask)) {}
+
+protected:
+    bool look() const override { return ask_ && ask_(); }
+
+private:
+    std::function<bool()> ask_;
+};
+
 template <class R>
 class ApproximateTrace {
 public:
-    // `stop` is asked after every pass or so of every solver; once it has said so, nothing goes on.
+    // `stop` is asked in every pass of every solver; once it has said so, nothing goes on.
     ApproximateTrace(const R& rows, const ApproximateProblem& problem, const std::function<bool()>& stop)
-        : rows_(rows), problem_(problem), square_(squares(rows)), grid_(grid(problem)), chain_(rows, grid_, square_) {
-        grid_.stopping.stop = [this, stop] { return path_.interrupted = path_.interrupted || (stop && stop()); };
+        : rows_(rows),
+          problem_(problem),
+          stop_(stop),
+          square_(squares(rows)),
+          grid_(grid(problem)),
+          chain_(rows, grid_, square_) {
+        grid_.stopping.stop = &stop_;
     }
 
     // From left to right, so that what is known when it is stopped is a path from the start. A knot that was not
     // finished is none.
     ApproximatePath trace() {
+        try {
+            follow();
+        } catch (const Stopped&) {
+            path_.interrupted = true;
+        }
+        return std::move(path_);
+    }
+
+private:
+    void follow() {
         std::vector<Knot> waiting;
         Knot left = solve(problem_.start, nullptr);
         waiting.push_back(solve(problem_.end, nullptr));
-        if (path_.interrupted) return std::move(path_);
         keep(left);
         while (!waiting.empty()) {
-            if (grid_.stopping.is_asked_for()) break;
+            stop_.check();
             const double gap = largest_gap(left, waiting.back());
             const double width = waiting.back().tau - left.tau;
             if (gap > problem_.tol && width > narrowest) {
@@ -61,10 +86,8 @@ public:
             waiting.pop_back();
             keep(left);
         }
-        return std::move(path_);
     }
 
-private:
     static constexpr double narrowest = 1e-6, inner = 0.25;  // the inner gap, as a share of tol
 
     struct Knot {
@@ -147,6 +170,7 @@ private:
 
     const R& rows_;
     ApproximateProblem problem_;
+    AskedStop stop_;
     std::vector<double> square_;
     Grid grid_;
     Chain<Hinge, R> chain_;

@@ -252,8 +252,8 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
             raise ValueError(f"C is 'auto', a positive number or a list of them; got {self.C!r}")
         if self.loss != "auto" and self.loss not in cost_sensitive.LOSSES:
             raise ValueError(f"loss is 'auto' or one of {cost_sensitive.LOSSES}; got {self.loss!r}")
-        if self.solver not in (*cost_sensitive.SOLVERS, "can"):
-            raise ValueError(f"solver is one of {(*cost_sensitive.SOLVERS, 'can')}; got {self.solver!r}")
+        if self.solver not in (*cost_sensitive.NAMES, "can"):
+            raise ValueError(f"solver is one of {(*cost_sensitive.NAMES, 'can')}; got {self.solver!r}")
         Cs = C_GRID if self._tunes_C() else tuple(float(c) for c in np.atleast_1d(self.C))
         if not Cs or not all(0.0 < c < np.inf for c in Cs):
             raise ValueError(f"C must be positive and finite; got {self.C!r}")

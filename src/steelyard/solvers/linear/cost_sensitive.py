@@ -4,14 +4,15 @@ For each pair of costs and each C::
 
     min over w   1/2 |w|^2 + C (c_pos sum_{y=+1} s_i loss(x_i.w) + c_neg sum_{y=-1} s_i loss(-x_i.w))
 
-with the hinge, the squared hinge or the logistic loss and sample weights s. There is no intercept at this level:
-append a column of ones, or move the threshold afterwards. What comes back is certified: ``gap`` bounds ``(objective -
-optimum) / objective`` by a feasible point of the dual problem.
+with the hinge, the squared hinge or the logistic loss and sample weights s. There is no intercept at this level: give
+rows with a constant column (`Rows.with_constant`), or move the threshold afterwards. What comes back is certified:
+``gap`` bounds ``(objective - optimum) / objective`` by a feasible point of the dual problem.
 
 Three solvers stand behind it. ``coordinate`` is dual coordinate descent with shrinking (Hsieh et al. 2008),
 ``newton`` a primal Newton method for few columns with the hinge rounded to the wanted gap, ``bundle`` is BM-ls-CS of
 Cheng et al. (2016) with all cost pairs in lockstep on one pool of cuts; it needs passes over the data and nothing
-else. On a grid every problem starts from its neighbour's solution.
+else. ``newton_first`` and ``coordinate_first`` try one of the first two for a while and then the other. On a grid every
+problem starts from its neighbour's solution.
 """
 
 from __future__ import annotations
@@ -21,30 +22,65 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..._core import solve_cost_grid
+from ..._core import CostGrid, solve_cost_grid
+from ...rows import Rows
+from ..abilities import Abilities, Wanted, choose
+from ..status import Status
+from .bundle import PASSES_A_ROUND, AnswersClassRisks, BundleOptions, class_risks, solve_lockstep
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
-SOLVERS = ("auto", "coordinate", "newton", "bundle")
-SPARSE_BELOW = 0.15  # share of non-zeros under which a dense matrix is faster as CSR
-NEWTON_FIRST = {"hinge": 32, "squared_hinge": 300, "logistic": 300}  # up to so many columns Newton is faster
-ROWS_A_COLUMN = (
-    8  # with fewer rows than this many times the columns (above 64 of them) sweeps are cheaper than Hessians
+
+
+@dataclass(frozen=True)
+class NewtonReach:
+    """Where Newton is worth its Hessians, by the times of `benchmarks/batch.py` (grids and single fits).
+
+    Up to so many columns it is faster than sweeps from the start; the hinge, which it must round, less so. A Hessian
+    costs ``n d^2``: above `few` columns, with fewer than `rows_a_column` rows for each, sweeps are cheaper. Up to
+    `at_all` columns it still helps where sweeps are slow, as the second of two.
+    """
+
+    hinge: int = 32
+    smooth: int = 300
+    few: int = 64
+    rows_a_column: int = 8
+    at_all: int = 300
+
+    def is_first(self, wanted: Wanted) -> bool:
+        most = self.hinge if wanted.loss == "hinge" else self.smooth
+        return wanted.n_cols <= most and (
+            wanted.n_cols <= self.few or wanted.n_rows >= self.rows_a_column * wanted.n_cols
+        )
+
+    def is_second(self, wanted: Wanted) -> bool:
+        return wanted.n_cols <= self.at_all
+
+
+NEWTON = NewtonReach()
+SOLVERS = (
+    Abilities("newton_first", LOSSES, suits=NEWTON.is_first),
+    Abilities("coordinate_first", LOSSES, suits=NEWTON.is_second),
+    Abilities("coordinate", LOSSES),
+    Abilities("bundle", LOSSES, passes_only=True),
+    Abilities("newton", LOSSES),
 )
-NEWTON_AT_ALL = 300  # and up to so many it helps where coordinate descent is slow: both from benchmarks/batch.py
+NAMES = ("auto", *(one.name for one in SOLVERS))
 
 
 @dataclass(frozen=True, eq=False)
 class CostSensitiveResult:
-    """One solution: ``gap`` bounds ``(objective - optimum) / objective``; ``n_passes`` counts passes over the rows."""
+    """One solution: ``gap`` bounds ``(objective - optimum) / objective``; ``n_passes`` counts passes over the rows.
+
+    ``status`` says how it ended. Where nothing could be certified the gap is infinite, and `w` is 0 or the best seen.
+    """
 
     w: NDArray[np.float64]
     objective: float
     gap: float
     n_passes: float
-    converged: bool
+    status: Status
     c_pos: float
     c_neg: float
     C: float
@@ -53,17 +89,12 @@ class CostSensitiveResult:
     history: NDArray[np.float64]  # of the bundle: the objective after each round
 
     @property
+    def converged(self) -> bool:
+        return self.status.solved
+
+    @property
     def n_iter(self) -> int:
         return int(np.ceil(self.n_passes))
-
-
-@dataclass(frozen=True)
-class BundleOptions:
-    """How the bundle works: cuts at ``(1 - mu) w_best + mu w_t``, line search (003, Algorithm 2), one pool of cuts."""
-
-    mu: float = 0.1
-    line_search: bool = True
-    share_cuts: bool = True
 
 
 def solve(
@@ -107,28 +138,24 @@ def solve_grid(
 ) -> list[CostSensitiveResult]:
     """Every pair ``(c_pos, c_neg)`` with every C, pair-major; each started from its neighbour, each certified.
 
-    `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
-    passes over the data that each problem may take; a result that ran out of them has ``converged=False`` and its
-    honest gap.
+    `X` is a table, `Rows`, or whatever else can make its own `ClassRisks` (`bundle`). `tol` is on the relative gap,
+    `n_jobs` the number of threads (the bits are the same for any), `max_passes` the passes over the data that each
+    problem may take; a result that ran out of them says so in its `status` and has its honest gap.
     """
-    rows = _rows(X)
-    signs, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
+    rows = _rows_of(X)
+    signs, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
-    _check(tol, loss, solver, n_jobs)
-    how = bundle or BundleOptions()
-    chosen = choose_solver(loss, rows.n_rows, rows.n_cols) if solver == "auto" else solver
-    found = solve_cost_grid(
-        rows.values, rows.columns, rows.starts, rows.n_cols, signs, weight, pairs, ascending, loss, chosen, float(tol),
-        float(max_passes), int(seed), int(n_jobs), float(how.mu), bool(how.line_search), bool(how.share_cuts),
+    _check(tol, loss, n_jobs)
+    in_memory = isinstance(rows, Rows)
+    wanted = Wanted(
+        rows.n_rows, rows.n_cols, loss, weights=weight is not None, sparse=isinstance(rows, Rows) and rows.is_sparse,
+        passes_only=not in_memory,
     )  # fmt: skip
+    chosen = choose(SOLVERS, wanted, solver).name
+    problem = _Problem(rows, signs, weight, pairs, ascending, loss, float(tol), float(max_passes), int(n_jobs))
+    found = problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed)
     back = np.argsort(order, kind="stable")  # from ascending C to the caller's order
-    results = []
-    for k, (c_pos, c_neg) in enumerate(pairs):
-        for position in back:
-            w, objective, _, gap, passes, converged, history = found[k * len(ascending) + position]
-            point = (float(c_pos), float(c_neg), float(ascending[position]))
-            results.append(CostSensitiveResult(w, objective, gap, passes, converged, *point, loss, chosen, history))
-    return results
+    return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
 
 
 def choose_solver(loss: str, n_rows: int, n_cols: int) -> str:
@@ -138,58 +165,63 @@ def choose_solver(loss: str, n_rows: int, n_cols: int) -> str:
     >>> [choose_solver(*shape) for shape in shapes]
     ['newton_first', 'coordinate_first', 'coordinate_first', 'coordinate']
     """
-    if n_cols <= NEWTON_FIRST[loss] and (n_cols <= 64 or n_rows >= ROWS_A_COLUMN * n_cols):
-        return "newton_first"
-    return "coordinate_first" if n_cols <= NEWTON_AT_ALL else "coordinate"
+    return choose(SOLVERS, Wanted(n_rows, n_cols, loss)).name
 
 
-@dataclass(frozen=True)
-class _Rows:
-    values: NDArray[Any]
-    columns: NDArray[np.int32] | None
-    starts: NDArray[np.int32] | None
-    n_rows: int
-    n_cols: int
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """A grid that has been checked, Cs ascending. Both ways to solve it give pair-major results."""
 
+    rows: Rows | AnswersClassRisks
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    pairs: NDArray[np.float64]
+    Cs: NDArray[np.float64]
+    loss: str
+    tol: float
+    max_passes: float
+    n_jobs: int
 
-def _rows(X: Any) -> _Rows:
-    """Dense or CSR in float32 or float64 as the core takes it; mostly-zero dense data becomes CSR."""
-    if not sp.issparse(X):
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(f"X must have two dimensions, rows and columns; got shape {X.shape}")
-        if X.size and np.count_nonzero(X) < SPARSE_BELOW * X.size:
-            X = sp.csr_matrix(X)
-    kind = np.float32 if X.dtype == np.float32 else np.float64
-    if not sp.issparse(X):
-        values = np.ascontiguousarray(X, dtype=kind)
-        _check_finite(values)
-        return _Rows(values, None, None, *values.shape)
-    X = X.tocsr().astype(kind, copy=False)
-    if X.nnz >= 2**31 or X.shape[1] >= 2**31:
-        raise ValueError(f"X has {X.nnz} stored values; the batch solvers take up to 2^31: train on a part of the rows")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    _check_finite(X.data)
-    columns, starts = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    return _Rows(X.data, columns, starts, *X.shape)
+    def by_chains(self, solver: str, seed: int) -> list[CostSensitiveResult]:
+        assert isinstance(self.rows, Rows)
+        grid = CostGrid()
+        grid.costs, grid.C = [(float(p), float(n)) for p, n in self.pairs], [float(C) for C in self.Cs]
+        grid.loss, grid.solver, grid.seed = self.loss, solver, int(seed)
+        grid.tol, grid.max_passes, grid.n_threads = self.tol, self.max_passes, self.n_jobs
+        found = solve_cost_grid(self.rows.core, self.y, self.weight, grid)
+        points = ((float(p), float(n), float(C)) for p, n in self.pairs for C in self.Cs)
+        return [
+            CostSensitiveResult(w, objective, gap, passes, Status.of(*ended), *point, self.loss, solver, np.empty(0))
+            for point, (w, objective, gap, passes, *ended) in zip(points, found, strict=True)
+        ]
 
-
-def _check_finite(values: NDArray[Any]) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = float(np.dot(values.ravel(), values.ravel()).astype(np.float64)) if values.size else 0.0
-    if np.isfinite(square):
-        return
-    if not np.isfinite(values).all():
-        raise ValueError("X has NaN or infinite values: impute or drop them first")
-    if values.dtype == np.float64:
-        raise ValueError(
-            f"X has values up to {np.abs(values).max():.3g}, whose squares overflow: scale the columns (StandardScaler)"
+    def by_bundle(self, options: BundleOptions) -> list[CostSensitiveResult]:
+        risks = class_risks(self.rows, self.y, self.weight, self.loss, self.n_jobs)
+        found = solve_lockstep(
+            risks, self.pairs, self.Cs, tol=self.tol, max_passes=self.max_passes, options=options, n_threads=self.n_jobs
         )
+        results = []
+        for k, (c_pos, c_neg) in enumerate(self.pairs):
+            for C, tracks in zip(self.Cs, found, strict=True):
+                one, point = tracks[k], (float(c_pos), float(c_neg), float(C))
+                passes = float(PASSES_A_ROUND * len(one.history))
+                ended = (one.objective, one.gap, passes, one.status)
+                results.append(CostSensitiveResult(one.w, *ended, *point, self.loss, "bundle", one.history))
+        return results
 
 
-def _labels(y: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+def _rows_of(X: Any) -> Rows | AnswersClassRisks:
+    """Rows as they are; a table becomes rows, as CSR if it is mostly zero."""
+    if isinstance(X, Rows):
+        return X
+    if hasattr(X, "class_risks"):
+        elsewhere: AnswersClassRisks = X
+        return elsewhere
+    return Rows.of(X).packed()
+
+
+def labels_of(y: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """-1 or 1 for every row."""
     signs = np.ascontiguousarray(y, dtype=np.float64)
     if signs.shape != (n_rows,):
         raise ValueError(f"y has shape {signs.shape}; X has {n_rows} rows, so y must have shape ({n_rows},)")
@@ -198,9 +230,10 @@ def _labels(y: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     return signs
 
 
-def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+def weights_of(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Finite and not negative, one for every row; None are ones."""
     if sample_weight is None:
-        return np.ones(n_rows)
+        return None
     weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weight.shape}; X has {n_rows} rows")
@@ -226,12 +259,35 @@ def _regularisation(Cs: Iterable[float]) -> tuple[NDArray[np.intp], NDArray[np.f
     return order, given[order]
 
 
-def _check(tol: float, loss: str, solver: str, n_jobs: int) -> None:
+def _check(tol: float, loss: str, n_jobs: int) -> None:
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}; got {loss!r}")
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {SOLVERS}; got {solver!r}")
     if not tol > 0:
         raise ValueError(f"tol must be positive: it is the relative duality gap; got {tol!r}")
     if n_jobs < 1:
         raise ValueError(f"n_jobs is a number of threads, at least 1; got {n_jobs!r}")
+
+
+# -- for solvers/path, until it reads `Rows` -------------------------------------------------------------------
+_labels = labels_of
+
+
+def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    weight = weights_of(sample_weight, n_rows)
+    return np.ones(n_rows) if weight is None else weight
+
+
+@dataclass(frozen=True)
+class _Rows:
+    values: NDArray[Any]
+    columns: NDArray[np.int32] | None
+    starts: NDArray[np.int32] | None
+    n_rows: int
+    n_cols: int
+
+
+def _rows(X: Any) -> _Rows:
+    X = Rows.of(X).packed().source
+    if isinstance(X, np.ndarray):
+        return _Rows(np.ascontiguousarray(X), None, None, *X.shape)
+    return _Rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32), *X.shape)
