@@ -17,8 +17,8 @@ namespace steelyard {
 
 struct MasterOptions {
     bool share_cuts = true;
-    Index idle = 20;       // rounds
-    int max_pivots = 100;  // in a round; what is left to do is done in the next
+    Index idle = 20;       // rounds; see BundleOptions in solvers/linear/bundle.py
+    int max_pivots = 100;  // in a round, ten times what is usual: whatever is left to do is done in the next
 };
 
 class Masters {
@@ -82,8 +82,9 @@ private:
         CutPool cuts;
         std::vector<Index> used;     // the last round in which a cut was in a support, or came
         std::vector<Index> masters;  // who works on it
-        Index full = 64;             // cuts at which it is time to look for idle ones
+        Index full = fewest;         // cuts at which it is time to look for idle ones
     };
+    static constexpr Index fewest = 64;  // not worth the trouble below
 
     // When the pool has grown by half since the last time, so that moving cuts about costs less than making them.
     void tidy(Pool& pool) {
@@ -97,7 +98,7 @@ private:
         for (std::size_t j = 0; j < number.size(); ++j)
             if (number[j] >= 0) pool.used[static_cast<std::size_t>(number[j])] = pool.used[j];
         pool.used.resize(static_cast<std::size_t>(pool.cuts.size()));
-        pool.full = std::max<Index>(64, pool.cuts.size() + pool.cuts.size() / 2);
+        pool.full = std::max<Index>(fewest, pool.cuts.size() + pool.cuts.size() / 2);
     }
 
     MasterOptions options_;
