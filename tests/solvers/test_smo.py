@@ -99,8 +99,8 @@ def test_a_sparse_precomputed_matrix_whose_rows_leave_the_cache():
 def test_the_cache_stays_within_its_size():
     X = np.random.default_rng(0).normal(size=(1000, 3))
     kernel = smo.Kernel(X, "rbf", cache_size=0.1)  # 4 kB a row
-    assert kernel._rows.n_slots == 26
-    assert smo.Kernel(X, "rbf", cache_size=1e9)._rows.n_slots == 1000
+    assert kernel.core.n_slots == 26
+    assert smo.Kernel(X, "rbf", cache_size=1e9).core.n_slots == 1000
 
 
 def test_shrinking_changes_the_time_and_not_the_answer():

@@ -9,15 +9,20 @@
 // (b_j > lower), within `tol`. Each step picks i with the smallest F among those that may rise, and j among those that
 // may fall by the largest second-order gain (F_j - F_i)^2 / (K_ii + K_jj - 2 K_ij) (Fan, Chen & Lin 2005), and moves
 // b_i up and b_j down by the same amount. Rows at a bound that cannot be picked soon are shrunk away: left out of the
-// passes until the rest is solved, when their F is brought up to date and the whole is looked at again.
+// passes until the rest is solved, when their F is brought up to date and the whole is looked at again. For that only
+// the b that have moved since are remembered, with what they were: a few thousand numbers a time, however many rows
+// there are.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "base/status.hpp"
+#include "base/stop.hpp"
 #include "kernel/kernel_rows.hpp"
 
 namespace steelyard {
@@ -31,6 +36,7 @@ struct Boxes {
 struct SmoOptions {
     double tol = 1e-3;
     bool shrinking = true;
+    const Stop* stop = nullptr;
 };
 
 class Smo {
@@ -38,14 +44,21 @@ public:
     // b must be feasible; Kb is its product with the kernel matrix.
     Smo(KernelRows& kernel, const Boxes& boxes, const SmoOptions& options, std::vector<double> b,
         std::vector<double> Kb)
-        : kernel_(kernel), boxes_(boxes), options_(options), n_(kernel.size()), b_(std::move(b)), Kb_(std::move(Kb)) {
+        : kernel_(kernel),
+          boxes_(boxes),
+          options_(options),
+          n_(kernel.size()),
+          b_(std::move(b)),
+          Kb_(std::move(Kb)),
+          listen_(options.stop, 16) {  // steps: a tenth of a second on ten million rows
         load(everyone());
     }
 
     // Up to `steps` further steps; true once solved to tol.
     bool run(Index steps) {
-        const Index period = std::min<Index>(n_, 1000);
+        const Index period = std::min<Index>(n_, most_between_shrinks);
         for (Index k = 0; k < steps; ++k) {
+            listen_();
             if (options_.shrinking && ++since_shrink_ > period) shrink();
             if (step()) continue;
             if (n_active() == n_) return solved_ = true;
@@ -61,9 +74,22 @@ public:
 
     const std::vector<double>& b() const { return b_; }
     const std::vector<double>& Kb() const { return Kb_; }
+    std::vector<double> take_b() { return std::move(b_); }
+    std::vector<double> take_Kb() { return std::move(Kb_); }
     Index n_steps() const { return n_steps_; }
     bool solved() const { return solved_; }
     Index n_active() const { return static_cast<Index>(rows_.size()); }
+    // Numbers kept for the sake of rows left out.
+    Index n_remembered() const { return static_cast<Index>(moved_.size()); }
+
+    // How it ended, after `finish`. Rows with an F that is no number are picked by nobody, so that such a problem may
+    // look solved.
+    Status status() const {
+        for (Index i = 0; i < n_; ++i)
+            if (!std::isfinite(b_[i]) || !std::isfinite(Kb_[i]))
+                return Status::trouble("the product of the kernel matrix with the coefficients is not finite");
+        return {solved_ ? Ended::solved : Ended::limit, ""};
+    }
 
     // How far the optimality conditions are from holding, over all rows.
     double violation() const {
@@ -100,8 +126,10 @@ public:
 
 private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
-    static constexpr double flat = 1e-12;  // the least curvature of a pair, as in LIBSVM
-    static constexpr int lanes = 8;
+    static constexpr double flat = 1e-12;                // the least curvature of a pair, as in LIBSVM
+    static constexpr Index most_between_shrinks = 1000;  // steps, as in LIBSVM
+    static constexpr double near_the_end = 10.0;         // times tol, as in LIBSVM
+    static constexpr int lanes = 8;                      // doubles of an AVX-512 register
 
     KernelRows& kernel_;
     Boxes boxes_;
@@ -109,13 +137,18 @@ private:
     Index n_, n_steps_ = 0, since_shrink_ = 0;
     bool solved_ = false, relaxed_ = false;
     std::vector<double> b_, Kb_;
+    StopEvery listen_;
 
-    // Rows left out together, and the b that their Kb belongs to.
-    struct Batch {
-        std::vector<Index> rows;
-        std::vector<double> b;
+    // Batch k of rows was left out when b was what it is now, but for the rows that have `moved_` in span k (from that
+    // moment to the next one) or later: the earliest such entry says what b was.
+    struct Moved {
+        Index row;
+        std::size_t span;
+        double was;
     };
-    std::vector<Batch> left_out_;
+    std::vector<std::vector<Index>> left_out_;
+    std::vector<Moved> moved_;
+    std::vector<double> b_then_;  // when the last batch was left out
 
     // The active rows, side by side: F, and +inf where a row may not rise, -inf where it may not fall, else 0.
     std::vector<Index> rows_;
@@ -131,12 +164,12 @@ private:
         const Pick up = lowest_that_may_rise();
         if (up.at < 0) return false;
         const Index i = rows_[up.at];
-        const float* Ki = kernel_.row(i);
+        const float* Ki = kernel_.row(i, options_.stop);
         double highest = -infinity;
         const Pick down = best_partner(up, Ki, highest);
         if (down.at < 0 || highest - up.value <= options_.tol) return false;
         const Index j = rows_[down.at];
-        const float* Kj = kernel_.row(j);
+        const float* Kj = kernel_.row(j, options_.stop);
         const double curvature = std::max(flat, diagonal_[up.at] + diagonal_[down.at] - 2.0 * Ki[j]);
         const double room = std::min(boxes_.upper[i] - b_[i], b_[j] - boxes_.lower[j]);
         const double wanted = (F_[down.at] - up.value) / curvature;
@@ -246,23 +279,35 @@ private:
             lowest = std::min(lowest, F_[t] + no_rise_[t]);
             highest = std::max(highest, F_[t] + no_fall_[t]);
         }
-        if (!relaxed_ && highest - lowest <= 10.0 * options_.tol) {
+        if (!relaxed_ && highest - lowest <= near_the_end * options_.tol) {
             relaxed_ = true;  // near the end: once, look at everything before leaving rows out for good
             activate_all();
             return;
         }
-        std::vector<Index> kept;
-        Batch batch;
+        std::vector<Index> kept, idle;
         for (Index t = 0; t < n_active(); ++t) {
             const bool rises = no_rise_[t] == 0.0, falls = no_fall_[t] == 0.0;
-            const bool idle = (rises || F_[t] < lowest) && (falls || F_[t] > highest) && !(rises && falls);
-            (idle ? batch.rows : kept).push_back(rows_[t]);
+            const bool leaves = (rises || F_[t] < lowest) && (falls || F_[t] > highest) && !(rises && falls);
+            (leaves ? idle : kept).push_back(rows_[t]);
         }
-        if (batch.rows.empty() || kept.size() < 2) return;
+        if (idle.empty() || kept.size() < 2) return;
         store();
-        batch.b = b_;
-        left_out_.push_back(std::move(batch));
+        end_span();
+        left_out_.push_back(std::move(idle));
         load(std::move(kept));
+    }
+
+    // Writes down which b have moved since the last batch was left out, and what they were.
+    void end_span() {
+        if (left_out_.empty()) {
+            b_then_ = b_;
+            return;
+        }
+        for (const Index i : rows_) {  // no other can have moved
+            if (b_[i] == b_then_[i]) continue;
+            moved_.push_back({i, left_out_.size() - 1, b_then_[i]});
+            b_then_[i] = b_[i];
+        }
     }
 
     void store() {
@@ -290,16 +335,29 @@ private:
     void activate_all() {
         store();
         if (left_out_.empty()) return;
-        std::vector<double> moved(left_out_.size());
-        for (Index j = 0; j < n_; ++j) {
-            for (std::size_t k = 0; k < left_out_.size(); ++k) moved[k] = b_[j] - left_out_[k].b[j];
-            if (std::all_of(moved.begin(), moved.end(), [](double by) { return by == 0.0; })) continue;
-            const float* K = kernel_.row(j);
-            for (std::size_t k = 0; k < left_out_.size(); ++k)
-                for (const Index i : left_out_[k].rows) Kb_[i] += moved[k] * static_cast<double>(K[i]);
+        end_span();
+        std::sort(moved_.begin(), moved_.end(),
+                  [](const Moved& a, const Moved& b) { return a.row < b.row || (a.row == b.row && a.span < b.span); });
+        std::vector<double> by(left_out_.size());
+        for (auto entry = moved_.begin(); entry != moved_.end();) {
+            const Index j = entry->row;
+            std::fill(by.begin(), by.end(), 0.0);
+            for (std::size_t k = 0; entry != moved_.end() && entry->row == j; ++entry)
+                for (; k <= entry->span; ++k) by[k] = b_[j] - entry->was;
+            follow_left_out(j, by);
         }
         left_out_.clear();
+        moved_.clear();
         load(everyone());
+    }
+
+    // Kb of batch k by what b_j has moved since.
+    void follow_left_out(Index j, const std::vector<double>& by) {
+        if (std::all_of(by.begin(), by.end(), [](double moved) { return moved == 0.0; })) return;
+        check(options_.stop);
+        const float* K = kernel_.row(j, options_.stop);
+        for (std::size_t k = 0; k < left_out_.size(); ++k)
+            for (const Index i : left_out_[k]) Kb_[i] += by[k] * static_cast<double>(K[i]);
     }
 };
 

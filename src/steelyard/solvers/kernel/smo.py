@@ -14,16 +14,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ... import _core
+from ...rows import Rows
+from ..status import Ended, Status
+
+Array = NDArray[np.float64]
 
 KERNELS = ("linear", "rbf", "poly", "precomputed")
-ROUNDING = 1e-14  # of the sum of all |b|
+ROUNDING = 1e-14  # of the sum of all |b|: some fifty roundings of it
+IMBALANCE = 1e-9  # of the same: a sum above this is no rounding, so that the bounds allow no sum of 0
+
+
+@dataclass(frozen=True)
+class KernelFunction:
+    """``x.z``, ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, or the matrix given."""
+
+    name: str = "rbf"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in KERNELS:
+            raise ValueError(f"kernel is one of {', '.join(KERNELS)}; got {self.name!r}")
 
 
 class Kernel:
-    """The kernel matrix of the rows of X, computed row by row and cached in at most `cache_size` MB."""
+    """The kernel matrix of the rows of X, computed row by row and cached in at most `cache_size` MB.
+
+    Beside the cache it holds dense rows once more, in the order in which inner products are fastest (`n_bytes`). Of a
+    precomputed matrix a view (`Rows.take`) has the rows and the columns that it names. Several threads may share it:
+    one works at a time.
+    """
 
     def __init__(
         self,
@@ -35,49 +59,54 @@ class Kernel:
         coef0: float = 0.0,
         cache_size: float = 200.0,
     ) -> None:
-        if kernel not in KERNELS:
-            raise ValueError(f"kernel is one of {', '.join(KERNELS)}; got {kernel!r}")
-        self.n_rows = X.shape[0]
-        how = (kernel, float(gamma), float(coef0), int(degree), float(cache_size) * 2**20)
-        if sp.issparse(X):
-            X = sp.csr_array(X)
-            self._rows = _core.KernelMatrix.sparse(X.data, X.indices, X.indptr, X.shape[1], *how)
-        else:
-            self._rows = _core.KernelMatrix.dense(np.ascontiguousarray(X), *how)
+        self.function = KernelFunction(kernel, float(gamma), int(degree), float(coef0))
+        self.rows = Rows.of(X)
+        self.n_rows = self.rows.n_rows
+        spec = _core.KernelSpec(kernel, float(gamma), float(coef0), int(degree))
+        self.core = _core.KernelMatrix(self.rows.core, spec, float(cache_size) * 2**20)
 
-    def product(self, b: np.ndarray) -> np.ndarray:
+    def product(self, b: Array) -> Array:
         """K b, from the rows with b != 0."""
-        return np.asarray(self._rows.product(np.ascontiguousarray(b, dtype=np.float64)))
+        return np.asarray(self.core.product(np.ascontiguousarray(b, dtype=np.float64)))
 
     @property
     def n_computed(self) -> int:
         """Rows computed so far; what the cache gave back does not count."""
-        return int(self._rows.n_computed)
+        return int(self.core.n_computed)
+
+    @property
+    def n_bytes(self) -> int:
+        """What it takes at most beyond X: the full cache, and the copy of dense rows."""
+        return int(self.core.n_slots) * self.n_rows * 4 + int(self.core.copied_bytes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SmoResult:
     """A solution of the dual: `signed` is y a, `products` is K (y a), so that f = products + bias on the rows."""
 
-    signed: np.ndarray
-    products: np.ndarray
+    signed: Array
+    products: Array
     bias: float
     objective: float
-    violation: float
+    violation: float  # of the optimality conditions; inf where they cannot be computed
     n_iter: int
-    converged: bool
+    status: Status
 
     @property
-    def scores(self) -> np.ndarray:
+    def scores(self) -> Array:
         return self.products + self.bias
+
+    @property
+    def converged(self) -> bool:
+        return self.status.solved
 
 
 def solve(
     kernel: Kernel,
-    y: np.ndarray,
-    p: np.ndarray | float,
-    lower: np.ndarray | float,
-    upper: np.ndarray | float,
+    y: Array,
+    p: Array | float,
+    lower: Array | float,
+    upper: Array | float,
     *,
     tol: float = 1e-3,
     max_iter: int = 10_000_000,
@@ -92,16 +121,19 @@ def solve(
     if (np.broadcast_to(lower, n) > np.broadcast_to(upper, n)).any():
         raise ValueError("a lower bound lies above its upper bound")
     b = feasible(np.zeros(n) if start is None else start.signed, low, high)
-    if start is None:
-        products = kernel.product(b)
-    else:
-        products = start.products + kernel.product(b - start.signed)
-    found = kernel._rows.solve(y * np.broadcast_to(p, n), low, high, b, products, tol, max_iter, shrinking)
-    signed, products, bias, objective, violation, n_iter, converged = found
-    return SmoResult(np.asarray(signed), np.asarray(products), bias, objective, violation, n_iter, converged)
+    products = kernel.product(b) if start is None else start.products + kernel.product(b - start.signed)
+    signed, products, bias, objective, violation, n_iter, ended, where = kernel.core.solve(
+        y * np.broadcast_to(p, n), low, high, b, products, tol, max_iter, shrinking
+    )
+    status = Status.of(ended, where)
+    if status.ended is Ended.LIMIT:
+        status = Status(Ended.LIMIT, f"optimality is violated by {violation:.2g} after {n_iter} steps (tol {tol:.2g})")
+    if status.ended is Ended.TROUBLE:
+        violation = np.inf
+    return SmoResult(np.asarray(signed), np.asarray(products), bias, objective, violation, n_iter, status)
 
 
-def feasible(b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def feasible(b: Array, low: Array, high: Array) -> Array:
     """A point of the boxes with sum 0, near b: clipped, then the heavier side moved back evenly.
 
     Values are moved towards zero first, since a row that stays at zero costs no row of the kernel matrix.
@@ -118,6 +150,6 @@ def feasible(b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         share = min(1.0, abs(surplus) / room.sum()) if room.any() else 0.0
         b = np.where(room > 0.0, b + share * (limit - b), b)
     else:
-        if abs(b.sum()) > 1e-9 * max(1.0, np.abs(b).sum()):
+        if abs(b.sum()) > IMBALANCE * max(1.0, np.abs(b).sum()):
             raise ValueError("no point within the bounds satisfies y'a = 0")
     return np.asarray(np.clip(b, low, high))
