@@ -1,6 +1,7 @@
 """NeymanPearsonClassifier: caps that hold, a promise that is kept, and clear words where neither can be."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,16 +9,17 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 import steelyard as sy
-from steelyard.estimators import _rows_left_out
-from steelyard.estimators._np_learners import RATIOS
-from steelyard.estimators._rows_left_out import clopper_pearson
+from steelyard.estimators import _np_offset
 from steelyard.solvers.kernel import neyman_pearson
+from steelyard.solvers.kernel.neyman_pearson import RATIOS
 from steelyard.statistics import order_statistic
+from steelyard.statistics.intervals import clopper_pearson
 
 KERNEL_SOLVERS = ("annealed", "uzawa", "dc", "cost-grid", "generative")
 
@@ -45,31 +47,13 @@ def test_every_solver_keeps_the_cap_on_new_rows(solver, kernel, moons):
     assert model.n_iter_ >= 1
 
 
-@pytest.mark.parametrize("solver", ["stochastic", "bundle"])
-def test_linear_solvers(solver):
-    X, y = make_classification(1500, 6, flip_y=0.05, random_state=1)
-    model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, random_state=0).fit(X[:900], y[:900])
-    tpr, fpr = rates(model, X[900:], y[900:])
-    assert fpr < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 300)
-    assert tpr > 0.7
+def test_a_linear_kernel_on_many_rows_is_sent_to_the_door_that_suits_it(monkeypatch):
+    monkeypatch.setattr("steelyard.estimators.neyman_pearson.MANY_ROWS", 100)
+    X, y = make_classification(200, 4, flip_y=0.05, random_state=1)
+    with pytest.raises(ValueError, match=r"Write MeasureClassifier\(Recall\(\), subject_to=fpr <= 0.1\), or Online"):
+        sy.NeymanPearsonClassifier(0.1, kernel="linear").fit(X, y)
+    model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver="annealed").fit(X, y)
     assert model.decision_function(X[:5]) == pytest.approx(X[:5] @ model.coef_[0] + model.intercept_[0])
-
-
-@pytest.mark.parametrize(("solver", "least"), [("stochastic", 1e-2), ("bundle", 1e-4)])
-def test_a_small_C_makes_a_small_linear_model(solver, least):
-    X, y = make_classification(600, 6, flip_y=0.05, random_state=1)
-    small, large = (
-        sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, C=C, offset="train", random_state=0).fit(X, y)
-        for C in (least, 1.0)
-    )
-    assert np.linalg.norm(small.coef_) < 0.8 * np.linalg.norm(large.coef_)
-
-
-@pytest.mark.parametrize("solver", ["stochastic", "bundle"])
-def test_linear_folds_are_left_out(solver):
-    X, y = make_classification(2100, 150, n_informative=5, flip_y=0.2, random_state=2)
-    model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, random_state=0).fit(X[:100], y[:100])
-    assert rates(model, X[100:], y[100:])[1] < 0.25  # learned by heart, scores of the training rows set it far too low
 
 
 def test_an_offset_from_the_training_rows_holds_there_and_breaks_elsewhere():
@@ -170,7 +154,7 @@ def test_a_minimax_machine_with_more_features_than_rows():
     assert wide.decision_function(X) == pytest.approx(X @ wide.coef_[0] + wide.intercept_[0])
     ready = sy.NeymanPearsonClassifier(**fit, kernel="precomputed").fit(X[:300] @ X[:300].T, y[:300])
     assert wide.decision_function(X) == pytest.approx(ready.decision_function(X @ X[:300].T), rel=1e-5, abs=1e-3)
-    assert rates(wide, X[300:], y[300:])[0] > 0.7
+    assert roc_auc_score(y[300:], wide.decision_function(X[300:])) > 0.8  # whatever the folds that set the offset
 
 
 def test_decision_function_from_the_support_vectors(moons):
@@ -199,7 +183,7 @@ def test_weights_count_as_rows(moons):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_search_over_C_and_gamma_finds_what_is_better_than_the_worst(moons):
     X, y = moons
-    found = sy.NeymanPearsonClassifier(0.1, C="auto", gamma="auto", random_state=0).fit(X[:500], y[:500])
+    found = sy.NeymanPearsonClassifier(0.1, C="auto", gamma="search", random_state=0).fit(X[:500], y[:500])
     tpr, fpr = rates(found, X[500:], y[500:])
     poor = sy.NeymanPearsonClassifier(0.1, C=0.1, gamma=1e-4, random_state=0).fit(X[:500], y[:500])
     assert tpr > rates(poor, X[500:], y[500:])[0] + 0.1
@@ -213,7 +197,7 @@ def test_search_is_on_rows_left_out():
     gammas = []
     for seed in range(5):
         X, y = make_moons(160, noise=0.5, random_state=seed)
-        found = sy.NeymanPearsonClassifier(0.2, C="auto", gamma="auto", cv=3, random_state=0).fit(X, y)
+        found = sy.NeymanPearsonClassifier(0.2, C="auto", gamma="search", cv=3, random_state=0).fit(X, y)
         gammas.append(found.gamma_ * 2 * X.var())  # in units of gamma="scale"
     assert np.median(gammas) < 5, "on the training rows the largest of all, 10, always looks best"
 
@@ -221,18 +205,18 @@ def test_search_is_on_rows_left_out():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("given", [{}, {"C": "auto"}])
 def test_the_folds_that_choose_C_do_not_set_the_offset(given, moons, monkeypatch):
-    made = []
+    made, with_folds = [], _np_offset.OffsetRule.with_folds
 
-    def make_folds(*args):
-        made.append(_rows_left_out.make_folds(*args))
+    def watched(*args, **kwargs):
+        made.append(with_folds(*args, **kwargs))
         return made[-1]
 
-    monkeypatch.setattr("steelyard.estimators.neyman_pearson.make_folds", make_folds)
+    monkeypatch.setattr(_np_offset.OffsetRule, "with_folds", watched)
     X, y = moons
     model = sy.NeymanPearsonClassifier(0.1, random_state=0, **given).fit(X[:100], y[:100])
     assert len(made) == (2 if given else 1)
     if given:
-        assert sorted(map(tuple, made[0])) != sorted(map(tuple, made[1]))
+        assert sorted(map(tuple, made[0].folds)) != sorted(map(tuple, made[1].folds))
     assert model.fpr_heldout_ <= 0.1
 
 
@@ -264,13 +248,9 @@ def test_starts(moons):
     X, y = moons
     X, y = X[:300], y[:300]
     zeros = sy.NeymanPearsonClassifier(0.1, offset="train").fit(X, y)
-    given = sy.NeymanPearsonClassifier(0.1, offset="train", init=np.zeros(300, bool)).fit(X, y)
     drawn = sy.NeymanPearsonClassifier(0.1, offset="train", init="random", random_state=1).fit(X, y)
-    assert (given.decision_function(X) == zeros.decision_function(X)).all()
     assert (drawn.decision_function(X) != zeros.decision_function(X)).any()
     assert drawn.fpr_train_ <= 0.1
-    with pytest.raises(ValueError, match="one flag a row"):
-        sy.NeymanPearsonClassifier(init=np.zeros(3, bool)).fit(X, y)
 
 
 def test_a_splitter_makes_the_folds(moons):
@@ -282,22 +262,27 @@ def test_a_splitter_makes_the_folds(moons):
 
 
 BAD = [
-    ({"max_fpr": 0.0}, "max_fpr lies strictly between 0 and 1; got 0.0"),
-    ({"max_fpr": 1}, "max_fpr lies strictly between 0 and 1"),
-    ({"delta": 1.5}, "delta lies strictly between 0 and 1"),
+    ({"max_fpr": 0.0}, "max_fpr must be a finite number above 0 and below 1; got 0.0"),
+    ({"max_fpr": 1}, "max_fpr must be"),
+    ({"delta": 1.5}, "delta must be None or a finite number above 0 and below 1"),
     ({"C": -1.0}, "C must be a finite number above 0"),
+    ({"C": []}, "C must be a finite number above 0"),
     ({"ramp": 0.0}, "ramp must be a finite number above 0"),
-    ({"solver": "newton"}, "solver is one of auto, annealed"),
-    ({"solver": "bundle"}, "solver='bundle' is for kernel='linear'"),
-    ({"kernel": "sigmoid"}, "kernel is one of linear, rbf, poly, precomputed"),
-    ({"gamma": -1.0}, "gamma is 'scale', 'auto' or a positive number"),
-    ({"offset": "test"}, "offset is 'folds' or 'train'"),
-    ({"cv": 1}, "cv is a held-out share"),
-    ({"delta": 0.1, "cv": 5}, "cv is a held-out share"),
-    ({"init": "ones"}, "init is 'zeros', 'random'"),
-    ({"solver": "generative", "bound": "markov"}, "bound is one of chebyshev, gaussian"),
+    ({"solver": "newton"}, "solver must be one of 'auto', 'annealed'"),
+    ({"solver": "bundle"}, "solver must be one of 'auto', 'annealed'"),
+    ({"kernel": "sigmoid"}, "kernel must be one of 'linear', 'rbf', 'poly', 'precomputed'"),
+    ({"gamma": -1.0}, "gamma must be one of 'scale', 'auto', 'search'"),
+    ({"gamma": [1.0, -1.0]}, "gamma must be one of 'scale', 'auto', 'search'"),
+    ({"offset": "test"}, "offset must be one of 'folds', 'train'"),
+    ({"cv": 1}, "cv=1 leaves nothing to judge by"),
+    ({"cv": 1.5}, "strictly between 0 and 1"),
+    ({"cv": "prefit"}, "fits its own"),
+    ({"delta": 0.1, "cv": 5}, "with delta, cv is a held-out share"),
+    ({"delta": 0.1, "cv": StratifiedKFold(3)}, "with delta, cv is a held-out share"),
+    ({"init": "ones"}, "init must be one of 'zeros', 'random'"),
+    ({"bound": "markov"}, "bound must be one of 'chebyshev', 'gaussian'"),
     ({"kernel": "precomputed"}, "square matrix"),
-    ({"max_iter": 0}, "max_iter is a number of rounds"),
+    ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
 ]
 
 
@@ -341,10 +326,10 @@ def test_constant_features_call_nothing_positive(solver):
     [
         (
             {"max_iter": 6},
-            r"not settled at max_fpr=0.02 after 6 rounds: kept is the best machine seen within the cap, ",
+            r"limit reached: not settled at the cap 0.02 after 6 rounds: kept is the best machine seen within the cap, ",
         ),
         ({"max_iter": 1}, r"no machine seen was within the cap, and kept is the nearest, at a surrogate rate of 0\."),
-        ({"max_iter": 1, "solver": "dc"}, "rows given up still change after 1 rounds. Try a larger max_iter"),
+        ({"max_iter": 1, "solver": "dc"}, "dc: limit reached: the rows given up still change"),
     ],
 )
 def test_a_run_that_does_not_settle_says_what_was_kept_and_what_to_do(given, message):
@@ -358,10 +343,12 @@ def test_a_run_that_does_not_settle_says_what_was_kept_and_what_to_do(given, mes
 
 @pytest.mark.parametrize("solver", ["annealed", "uzawa", "dc", "cost-grid"])
 def test_features_of_very_different_scale_are_said_and_not_waited_for(solver, monkeypatch):
-    monkeypatch.setattr(neyman_pearson, "MOST_STEPS", 0)  # a hundred steps a row remain
+    few = partial(neyman_pearson.Effort, most_steps=0)  # a hundred steps a row remain
+    problem = partial(neyman_pearson.NeymanPearsonProblem, effort=few())
+    monkeypatch.setattr("steelyard.estimators.neyman_pearson.NeymanPearsonProblem", problem)
     X, y = make_classification(80, 4, n_redundant=0, flip_y=0.2, random_state=0)
     X *= [1.0, 1e2, 1e3, 1e4]
-    with pytest.warns(ConvergenceWarning, match="Scale the features") as said:
+    with pytest.warns(ConvergenceWarning, match=r"numerical trouble: .*not optimal.*Scale the features") as said:
         model = sy.NeymanPearsonClassifier(0.1, kernel="linear", solver=solver, offset="train", random_state=0).fit(
             X, y
         )

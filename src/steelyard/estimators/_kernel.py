@@ -1,4 +1,4 @@
-"""What estimators with kernels share: the meaning of `gamma`, and scores of new rows from support vectors."""
+"""What estimators with kernels share: the meaning of `kernel`, `gamma`, `degree` and `coef0`."""
 
 from __future__ import annotations
 
@@ -6,35 +6,41 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import gen_batches
-from sklearn.utils.extmath import row_norms
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from ..rows import Rows
 from ..solvers.kernel.smo import KERNELS
 
-CHUNK = 2**24  # kernel values computed at a time: 128 MB
+GAMMA = "gamma is 'scale', 'auto' or a positive number"
+PIECE = 2**21  # entries of a matrix looked at together: 10 ms
+UNEVEN = 1e-6  # of the largest entry: what a matrix in single precision may differ from its transpose by
 
 
 def kernel_params(
-    kernel: str, gamma: Any, degree: int, coef0: float, X: Any, weight: np.ndarray | None = None
+    kernel: str, gamma: Any, degree: int, coef0: float, X: Any, weight: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
-    """The parameters that the kernel takes; gamma="scale" is ``1 / (n_features X.var())``, weights counting as rows."""
+    """The parameters that the kernel takes, for rows X (an array or `Rows`).
+
+    gamma="scale" is ``1 / (n_features X.var())``, weights counting as rows, and "auto" ``1 / n_features``, as in
+    scikit-learn."""
     if kernel not in KERNELS:
         raise ValueError(
             f"kernel is one of {', '.join(KERNELS)}; got {kernel!r}. For any other, give its matrix as X with "
             "kernel='precomputed'"
         )
+    rows = Rows.of(X, check=False)
     if kernel == "precomputed":
-        _check_matrix(X)
+        _check_matrix(rows.source)
     if kernel in ("linear", "precomputed"):
         return {}
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
-            raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
-        spread = variance(X, weight) if gamma == "scale" else 1.0
-        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+            raise ValueError(f"{GAMMA}; got {gamma!r}")
+        spread = variance(rows, weight) if gamma == "scale" else 1.0
+        gamma = 1.0 / (rows.n_cols * spread) if spread > 0 else 1.0
     elif not isinstance(gamma, numbers.Real) or not 0.0 < gamma < np.inf:
-        raise ValueError(f"gamma is 'scale', 'auto' or a positive number; got {gamma!r}")
+        raise ValueError(f"{GAMMA}; got {gamma!r}")
     return {"gamma": float(gamma)} | ({"degree": degree, "coef0": coef0} if kernel == "poly" else {})
 
 
@@ -42,38 +48,19 @@ def _check_matrix(K: Any) -> None:
     n = K.shape[0]
     if K.shape[1] != n:
         raise ValueError(f"a precomputed kernel is a square matrix; X has shape {K.shape}")
-    largest = float(abs(K).max())
-    for part in gen_batches(n, max(1, CHUNK // n)):
-        apart = float(abs(K[part] - K[:, part].T).max())
-        if apart > 1e-6 * largest:
-            raise ValueError(
-                f"a precomputed kernel matrix is symmetric; entries of X and its transpose differ by up to {apart:.2g}"
-            )
+    at_once = n if sp.issparse(K) else max(1, PIECE // max(n, 1))
+    parts = [slice(start, start + at_once) for start in range(0, n, at_once)]
+    largest = max((float(abs(K[part]).max()) for part in parts), default=0.0)
+    apart = max((float(abs(K[part] - K[:, part].T).max()) for part in parts), default=0.0)
+    if apart > UNEVEN * largest:
+        raise ValueError(
+            f"a precomputed kernel matrix is symmetric; entries of X and its transpose differ by up to {apart:.2g}"
+        )
 
 
-def variance(X: Any, weight: np.ndarray | None) -> float:
+def variance(X: Any, weight: NDArray[np.float64] | None) -> float:
     """Of all entries of X, each with the weight of its row."""
-    square = row_norms(X, squared=True) / X.shape[1]
-    plain = np.asarray(X.mean(axis=1)).ravel()
+    rows = Rows.of(X, check=False)
+    square = rows.squared_norms() / rows.n_cols
+    plain = rows.scores(np.full(rows.n_cols, 1.0 / rows.n_cols))
     return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)
-
-
-class KernelExpansion:
-    """``f(x) = sum_i coef_i k(x_i, x) + bias`` over the rows with a coefficient."""
-
-    def __init__(self, X: Any, coef: np.ndarray, bias: float, kernel: str, params: dict[str, Any]) -> None:
-        self.support = np.flatnonzero(coef)
-        self.coef = coef[self.support]
-        self.bias, self.kernel, self.params = bias, kernel, params
-        self.vectors = None if kernel == "precomputed" else X[self.support]
-
-    def __call__(self, X: Any) -> np.ndarray:
-        if len(self.support) == 0:
-            return np.full(X.shape[0], self.bias)
-        if self.vectors is None:
-            return np.asarray(X[:, self.support] @ self.coef + self.bias).ravel()
-        scores = np.empty(X.shape[0])
-        for part in gen_batches(X.shape[0], max(1, CHUNK // len(self.support))):
-            K = pairwise_kernels(X[part], self.vectors, metric=self.kernel, **self.params)
-            scores[part] = np.asarray(K @ self.coef).ravel() + self.bias
-        return scores

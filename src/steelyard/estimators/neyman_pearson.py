@@ -2,43 +2,45 @@
 
     min P(miss)   subject to   P(false alarm) <= max_fpr
 
-Which solver trains the scores is in `_np_learners` (the nonconvex machines of 002 are
-`solvers.kernel.neyman_pearson`); here the offset is set on rows that the scores were not trained on, because a rate
-within the cap on the training rows is not within it on others.
+A problem (`solvers.kernel.neyman_pearson`: the nonconvex machines of 002), a learner that trains on it
+(`_np_learners`), and a rule for the offset (`solvers.kernel.offset`): the offset is set on rows that the scores were
+not trained on (`_np_offset`), because a rate within the cap on the training rows is not within it on others.
 """
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..solvers.kernel.neyman_pearson import Machine, Task
-from ..solvers.kernel.smo import Kernel
-from ..statistics import order_statistic
-from . import _np_learners as learners
-from ._binary import BinaryMixin, check_weight, encode_labels
+from ..solvers.kernel.expansion import LinearScore
+from ..solvers.kernel.minimax import BOUNDS
+from ..solvers.kernel.neyman_pearson import METHODS, Machine, NeymanPearsonProblem
+from ..solvers.kernel.offset import at_cap
+from ..solvers.kernel.smo import KERNELS, Kernel, KernelFunction
+from ..statistics.intervals import clopper_pearson
+from ._binary import BinaryMixin, Labels, check_weight
+from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
-from ._np_learners import Learner, Rows, Scorer, out_of_fold, threshold_at_cap
-from ._rows_left_out import Promise, clopper_pearson, hold_out, make_folds
+from ._np_learners import Candidate, Finished, Learner, MachineLearner, MinimaxLearner, SignedRows
+from ._np_offset import Judged, OffsetRule, Parts
+from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, SHARE, Checked, ListOf, Number, Table, Words
 
-MACHINES = ("annealed", "uzawa", "dc", "cost-grid")
-LINEAR = ("stochastic", "bundle")
-SOLVERS = ("auto", *MACHINES, "generative", *LINEAR)
-HAIR = 1e-6  # of the largest score
-MANY_ROWS = 20_000  # above this a linear machine is left to the batch engine
+Array = NDArray[np.float64]
+
+MANY_ROWS = 20_000  # above this a linear machine is better trained elsewhere
 CS = (0.1, 1.0, 10.0, 100.0)  # tried by C="auto"
-GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)  # times gamma="scale", tried by gamma="auto"
+GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)  # times gamma="scale", tried by gamma="search"
 
 
-class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
+class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     """As few misses as possible while at most a share `max_fpr` of the negatives raises a false alarm.
 
     A nonconvex SVM (Gasso et al.) spends its effort where the cap is decided, and gives up rows that cost too much. Its
@@ -49,28 +51,29 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     max_fpr : float, default=0.05
         The largest share of negatives called positive, strictly between 0 and 1.
     kernel : {"rbf", "linear", "poly", "precomputed"}, default="rbf"
-    gamma : {"scale", "auto"} or float, default="scale"
-        "scale" is ``1 / (n_features X.var())``; "auto" tries five values around it on rows left out.
-    C : float or "auto", default=1.0
-        Cost of a miss, as in an SVM; "auto" tries 0.1 to 100 on rows left out.
+    gamma : {"scale", "auto", "search"}, float or list of floats, default="scale"
+        "scale" is ``1 / (n_features X.var())`` and "auto" ``1 / n_features``, as in `sklearn.svm.SVC`; a list is tried
+        on rows left out, and "search" is five values around "scale".
+    C : float, "auto" or list of floats, default=1.0
+        Cost of a miss, as in an SVM; a list is tried on rows left out, and "auto" is 0.1 to 100.
     ramp : float, default=1.0
         Half the width of the ramp loss: towards 0 it becomes the 0-1 loss.
     solver : str, default="auto"
         "annealed" (002, Algorithm 3), "uzawa" (Algorithms 1 and 2), "dc" (Algorithm 2 at equal costs), "cost-grid"
-        (convex, costs from a grid: AC-SVM), "generative" (minimax probability machine); for linear kernels "stochastic"
-        (Algorithm 4) and "bundle" (`MeasureClassifier`). "auto" is "annealed", or "bundle" for a linear kernel on more
-        than 20,000 rows.
+        (convex, costs from a grid: AC-SVM), "generative" (minimax probability machine). "auto" is "annealed"; for a
+        linear kernel on more than 20,000 rows it says what to use instead (`MeasureClassifier`, `OnlineClassifier`).
     offset : {"folds", "train"}, default="folds"
         "folds" sets the offset on out-of-fold scores, so that the cap is met in expectation on new rows; "train" on the
         training scores, as in the paper.
     delta : float, default=None
         If given, ``P(FPR > max_fpr) <= delta`` on unseen data: a share `cv` is held out, the order-statistic rule sets
         the offset on it, nothing is refitted. No sample weights then.
-    cv : float, int or splitter, default=0.3
-        The share held out with `delta`; a number of folds, a splitter or a list of splits for ``offset="folds"`` (5
-        folds otherwise).
-    init : {"zeros", "random"} or array of bool, default="zeros"
-        Which rows are given up at the start (beta of the paper).
+    cv : float, int or splitter, default=None
+        The rows that set the offset: a number of folds, a splitter or a list of splits (each row is left out once, the
+        machine is trained on all); or a share such as 0.3 (held out, and not trained on), as `delta` needs. None is 5
+        folds, or a share of 0.3 with `delta`.
+    init : {"zeros", "random"}, default="zeros"
+        Which rows are given up at the start (beta of the paper): none, or half of them.
     bound : {"chebyshev", "gaussian"}, default="chebyshev"
         What "generative" assumes of the classes.
     degree, coef0 : as in `sklearn.svm.SVC`
@@ -79,11 +82,11 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     tol : float, default=1e-3
         How far optimality may be violated, as in `sklearn.svm.SVC`.
     cache_size : float, default=200
-        MB of kernel values kept.
+        MB of kernel values kept; beside them dense rows are held once more, in the order that is fastest.
     max_iter : int, default=100
         Rounds of the nonconvex solvers.
     random_state : int or RandomState, default=None
-        Draws the held-out share, folds are drawn too, and a random `init`.
+        Draws the held-out share, other folds after a search over C or gamma, and a random `init`.
     verbose : int, default=0
         1 prints a line at the end, 2 one for every round.
 
@@ -111,6 +114,28 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     [0.02, 0.6]
     """
 
+    _parameters: ClassVar[Table] = {
+        "max_fpr": (SHARE,),
+        "kernel": (Words(*KERNELS),),
+        "gamma": (Words("scale", "auto", "search"), POSITIVE, ListOf(POSITIVE)),
+        "C": (POSITIVE, Words("auto"), ListOf(POSITIVE)),
+        "ramp": (POSITIVE,),
+        "solver": (Words("auto", *METHODS, "generative"),),
+        "offset": (Words("folds", "train"),),
+        "delta": (NOTHING, SHARE),
+        "cv": (NOTHING, CV),
+        "init": (Words("zeros", "random"),),
+        "bound": (Words(*BOUNDS),),
+        "degree": (COUNT,),
+        "coef0": (Number(),),
+        "pos_label": (ANYTHING,),
+        "tol": (POSITIVE,),
+        "cache_size": (POSITIVE,),
+        "max_iter": (COUNT,),
+        "random_state": (RANDOM,),
+        "verbose": (ANYTHING,),
+    }
+
     def __init__(
         self,
         max_fpr: float = 0.05,
@@ -122,8 +147,8 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         solver: str = "auto",
         offset: str = "folds",
         delta: float | None = None,
-        cv: Any = 0.3,
-        init: Any = "zeros",
+        cv: Any = None,
+        init: str = "zeros",
         bound: str = "chebyshev",
         degree: int = 3,
         coef0: float = 0.0,
@@ -158,102 +183,91 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NeymanPearsonClassifier:
         """Train the scores and set the offset. `sample_weight` weighs rows in the costs and in the rates."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_positive)
-        random = check_random_state(self.random_state)
-        rows = Rows(X, np.where(is_positive, 1.0, -1.0), np.ones(len(y)) if weight is None else weight)
-        held = np.array([], dtype=int)
-        if self.delta is not None:
-            if sample_weight is not None:
+        rule = OffsetRule(self.max_fpr, self.offset, self.cv, self.delta)
+        rule.check()
+        with as_before(self):
+            rows, y = rows_and_y(self, X, y)
+            labels = Labels.of(y, self.pos_label)
+            weight = check_weight(sample_weight, rows, labels.is_positive)
+            if self.delta is not None and weight is not None:
                 raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
-            held = hold_out(rows.y, Promise(self.max_fpr, self.delta, float(self.cv)), random)
-        training = rows.weight.copy()
-        training[held] = 0.0
-        unused = (self.offset == "train" or self.delta is not None) and not self._searches
-        folds = [] if unused and self.solver != "cost-grid" else make_folds(self.cv, rows, training, random)
-        learner, scorer = self._train(rows, training, folds, random)
-        if self.delta is not None:
-            scores, seen = scorer.scores, held
-        elif self.offset == "folds":
-            if self._searches:  # other folds than those that chose C and gamma, whose scores there flatter them
-                folds = make_folds(self.cv, rows, training, random)
-            seen = np.concatenate(folds)
-            scores = out_of_fold(learner, scorer, folds, training)
-        else:
-            scores, seen = scorer.scores, np.flatnonzero(training)
-        self._set_offset(rows, scores, seen)
-        self._report(rows, training, scores, seen, scorer)
+            random = check_random_state(self.random_state)
+            given = SignedRows(rows, labels.signs, np.ones(rows.n_rows) if weight is None else weight)
+            parts = rule.split(given, random)
+            if rule.leaves_out or self._searches or self.solver == "cost-grid":
+                parts = rule.with_folds(parts, random)
+            best: tuple[float, Candidate, Any] | None = None
+            for candidate in self._candidates(parts, random):
+                trained = candidate.learner.train()
+                missed = self._missed(parts, candidate.learner, trained) if self._searches else 0.0
+                if best is None or missed < best[0]:
+                    best = missed, candidate, trained
+            assert best is not None
+            _, candidate, trained = best
+            if self._searches and rule.leaves_out:  # not by the folds that chose C and gamma: these flatter them
+                parts = rule.with_folds(parts, random, again=True)
+            finished = candidate.learner.finished(trained)
+            judged = rule.judged(parts, candidate.learner, trained, finished)
+            self._take_labels(labels)
+            self._take(candidate, finished, parts, rule.threshold(judged))
+            unseen = judged if rule.leaves_out or rule.share is not None else None
+            self._take_rates(parts.training, candidate.learner.scores(trained), unseen)
+            if finished.trouble:
+                warnings.warn(finished.trouble, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _train(
-        self, rows: Rows, training: np.ndarray, folds: Sequence[np.ndarray], random: np.random.RandomState
-    ) -> tuple[Learner, Scorer]:
-        self.solver_ = self._choose_solver(rows)
+    def _candidates(self, parts: Parts, random: np.random.RandomState) -> Iterator[Candidate]:
+        """A learner for every gamma and C that is tried."""
+        training, method = parts.training, self._method(parts.training)
         watch = _print_round if self.verbose > 1 else None
-        given_up = self._first_given_up(rows, random)
-        seed = int(random.randint(2**31))
-        best: tuple[float, Learner, Scorer] | None = None
-        for gamma in self._gammas(rows, training):
-            params = kernel_params(self.kernel, gamma, self.degree, self.coef0, rows.X, training)
-            kernel = Kernel(rows.X, self.kernel, cache_size=self.cache_size, **params) if self._is_machine else None
-            for C in CS if isinstance(self.C, str) else (float(self.C),):
-                if kernel is not None:
-                    task = Task(kernel, rows.y, training, self.max_fpr, C, self.ramp, self.tol, self.max_iter)
-                    learner: Learner = learners.KernelLearner(rows, task, self.solver_, self.kernel, params, given_up)
-                elif self.solver_ == "generative":
-                    learner = learners.GenerativeLearner(rows, self.max_fpr, self.bound, self.kernel, params)
-                else:
-                    learner = getattr(learners, self.solver_)(rows, self.max_fpr, C, seed)
-                scorer = learner.fit(training, folds, watch)
-                missed = self._missed(rows, learner, scorer, folds, training) if self._searches else 0.0
-                if best is None or missed < best[0]:
-                    best = missed, learner, scorer
-                    self.C_, self.gamma_ = C, params.get("gamma")
-        assert best is not None
-        return best[1], best[2]
+        first = random.rand(len(training.y)) < 0.5 if self.init == "random" else None
+        for gamma in self._gammas(training):
+            params = kernel_params(self.kernel, gamma, self.degree, self.coef0, training.rows, training.weight)
+            if method == "generative":  # which has no C
+                function = KernelFunction(self.kernel, **params)
+                minimax = MinimaxLearner.on(training, self.max_fpr, self.bound, function, params)
+                yield Candidate(minimax, method, None, params.get("gamma"))
+                continue
+            kernel = Kernel(training.rows, self.kernel, cache_size=self.cache_size, **params)
+            for C in CS if isinstance(self.C, str) else np.atleast_1d(self.C).tolist():
+                problem = NeymanPearsonProblem(
+                    kernel, training.y, training.weight, self.max_fpr, float(C), self.ramp, self.tol, self.max_iter,
+                    method, first,
+                )  # fmt: skip
+                yield Candidate(MachineLearner(problem, parts.folds, watch), method, float(C), params.get("gamma"))
 
-    def _missed(
-        self, rows: Rows, learner: Learner, scorer: Scorer, folds: Sequence[np.ndarray], training: np.ndarray
-    ) -> float:
+    def _missed(self, parts: Parts, learner: Learner, trained: Any) -> float:
         """The share missed at the cap among rows left out: the paper's criterion once the offset is set there."""
-        seen = np.concatenate(folds)
-        scores = out_of_fold(learner, scorer, folds, training)[seen]
-        return 1.0 - threshold_at_cap(scores, rows.y[seen] > 0, rows.weight[seen], self.max_fpr).tpr
+        judged = parts.left_out(learner, trained)
+        return 1.0 - at_cap(judged.scores, judged.is_positive, judged.weight, self.max_fpr).tpr
 
-    # -- the offset ---------------------------------------------------------------------------------------------
-    def _set_offset(self, rows: Rows, scores: np.ndarray, seen: np.ndarray) -> None:
-        positive, scores = rows.y[seen] > 0, scores[seen]
-        if self.delta is None:
-            threshold = threshold_at_cap(scores, positive, rows.weight[seen], self.max_fpr).threshold
-        else:
-            negative = scores[~positive]
-            k = order_statistic.rank(len(negative), self.max_fpr, self.delta)
-            threshold = float(np.partition(negative, k - 1)[k - 1])
-        # A hair above: kernels are trained on in single precision, and a row must not pass the score that it tied with.
-        self._threshold = threshold + HAIR * (1.0 + float(np.abs(scores).max()))
+    # -- what is kept -------------------------------------------------------------------------------------------
+    def _take(self, candidate: Candidate, finished: Finished, parts: Parts, threshold: float) -> None:
+        for name in ("support_", "dual_coef_", "coef_"):
+            vars(self).pop(name, None)
+        self._score, self._threshold = finished.score, threshold
+        self.C_, self.gamma_ = candidate.C, candidate.gamma
+        self.solver_, self.n_iter_ = candidate.method, finished.n_iter
+        self.intercept_ = np.array([self._sign * (finished.score.bias - threshold)])
+        if finished.coefficients is not None:
+            support = np.flatnonzero(finished.coefficients)
+            self.support_ = parts.used[support]
+            self.dual_coef_ = self._sign * finished.coefficients[support].reshape(1, -1)
+        if self.kernel == "linear" and isinstance(finished.score, LinearScore):
+            self.coef_ = self._sign * finished.score.w.reshape(1, -1)
+        weight, negative = parts.training.weight, parts.training.y < 0
+        balance = weight[negative].sum() / weight[~negative].sum()
+        self.multiplier_ = float("nan") if finished.ratio is None else float(finished.ratio * balance)
 
-    def _report(self, rows: Rows, training: np.ndarray, scores: np.ndarray, seen: np.ndarray, scorer: Scorer) -> None:
-        negative = rows.y < 0
-        called = scorer.scores > self._threshold
-        self.fpr_train_ = float(np.average(called[negative], weights=training[negative]))
+    def _take_rates(self, training: SignedRows, scores: Array, judged: Judged | None) -> None:
+        negative = training.y < 0
+        alarms = scores[negative] > self._threshold
+        self.fpr_train_ = float(np.average(alarms, weights=training.weight[negative]))
         self.fpr_heldout_, self.fpr_heldout_interval_ = float("nan"), (float("nan"), float("nan"))
-        if self.delta is not None or self.offset == "folds":
-            alarms = scores[seen][negative[seen]] > self._threshold
-            self.fpr_heldout_ = float(np.average(alarms, weights=rows.weight[seen][negative[seen]]))
+        if judged is not None:
+            alarms = judged.scores[~judged.is_positive] > self._threshold
+            self.fpr_heldout_ = float(np.average(alarms, weights=judged.weight[~judged.is_positive]))
             self.fpr_heldout_interval_ = clopper_pearson(int(alarms.sum()), len(alarms))
-        balance = training[negative].sum() / training[~negative].sum()
-        self.multiplier_ = float("nan") if scorer.ratio is None else float(scorer.ratio * balance)
-        self.n_iter_ = scorer.n_iter
-        self._score = scorer.score
-        self.intercept_ = np.array([self._sign * (scorer.bias - self._threshold)])
-        if scorer.machine is not None:
-            self.support_ = np.flatnonzero(scorer.machine.dual.signed)
-            self.dual_coef_ = self._sign * scorer.machine.dual.signed[self.support_].reshape(1, -1)
-        if scorer.coef is not None:
-            self.coef_ = self._sign * scorer.coef.reshape(1, -1)
-        if scorer.trouble:
-            warnings.warn(scorer.trouble, ConvergenceWarning, stacklevel=3)
         if self.verbose:
             print(
                 f"NeymanPearsonClassifier: {self.solver_}, {self.n_iter_} rounds, FPR {self.fpr_train_:.4f} on the "
@@ -261,65 +275,34 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
             )
 
     # -- parameters ---------------------------------------------------------------------------------------------
-    def _first_given_up(self, rows: Rows, random: np.random.RandomState) -> np.ndarray | None:
-        if isinstance(self.init, str):
-            if self.init not in ("zeros", "random"):
-                raise ValueError(f"init is 'zeros', 'random' or an array of bool; got {self.init!r}")
-            return None if self.init == "zeros" else random.rand(len(rows.y)) < 0.5
-        given_up = np.asarray(self.init, dtype=bool)
-        if given_up.shape != rows.y.shape:
-            raise ValueError(f"init must have one flag a row, {len(rows.y)}; got shape {given_up.shape}")
-        return given_up
-
     @property
     def _searches(self) -> bool:
-        return isinstance(self.C, str) or (isinstance(self.gamma, str) and self.gamma == "auto")
+        return (self.solver != "generative" and not _is_number(self.C)) or self._searches_gamma
 
     @property
-    def _is_machine(self) -> bool:
-        return self.solver_ in MACHINES
+    def _searches_gamma(self) -> bool:
+        fixed = _is_number(self.gamma) or (isinstance(self.gamma, str) and self.gamma in ("scale", "auto"))
+        return self.kernel in ("rbf", "poly") and not fixed
 
-    def _gammas(self, rows: Rows, training: np.ndarray) -> Sequence[Any]:
-        if self.kernel not in ("rbf", "poly") or self.gamma != "auto":
+    def _gammas(self, training: SignedRows) -> Sequence[Any]:
+        if not self._searches_gamma:
             return (self.gamma,)
-        scale = kernel_params(self.kernel, "scale", self.degree, self.coef0, rows.X, training)["gamma"]
+        if not isinstance(self.gamma, str):
+            return tuple(self.gamma)
+        scale = kernel_params(self.kernel, "scale", self.degree, self.coef0, training.rows, training.weight)["gamma"]
         return tuple(factor * scale for factor in GAMMAS)
 
-    def _choose_solver(self, rows: Rows) -> str:
-        if self.solver in LINEAR and self.kernel != "linear":
-            raise ValueError(f"solver={self.solver!r} is for kernel='linear'; got kernel={self.kernel!r}")
+    def _method(self, training: SignedRows) -> str:
         if self.solver != "auto":
             return self.solver
-        return "bundle" if self.kernel == "linear" and len(rows.y) > MANY_ROWS else "annealed"
-
-    def _check_parameters(self) -> None:
-        for name in ("max_fpr", "delta"):
-            value = getattr(self, name)
-            if name == "delta" and value is None:
-                continue
-            if not isinstance(value, numbers.Real) or not 0.0 < value < 1.0:
-                raise ValueError(f"{name} lies strictly between 0 and 1; got {value!r}")
-        for name in ("C", "ramp", "tol", "cache_size"):
-            value = getattr(self, name)
-            if name == "C" and isinstance(value, str) and value == "auto":
-                continue
-            if not isinstance(value, numbers.Real) or not 0.0 < value < np.inf:
-                raise ValueError(f"{name} must be a finite number above 0; got {value!r}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is one of {', '.join(SOLVERS)}; got {self.solver!r}")
-        if self.offset not in ("folds", "train"):
-            raise ValueError(f"offset is 'folds' or 'train'; got {self.offset!r}")
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter is a number of rounds, at least 1; got {self.max_iter!r}")
-        if isinstance(self.cv, numbers.Integral):
-            folds, share = self.cv >= 2 and not isinstance(self.cv, bool), False
-        else:
-            share = isinstance(self.cv, numbers.Real) and 0 < self.cv < 1
-            folds = hasattr(self.cv, "split") or (hasattr(self.cv, "__iter__") and not isinstance(self.cv, str))
-        if not (share or (folds and self.delta is None)):
+        if self.kernel == "linear" and len(training.y) > MANY_ROWS:
+            cap = f"Recall(), subject_to=fpr <= {self.max_fpr:g}"
             raise ValueError(
-                f"cv is a held-out share in (0, 1), or without delta a number of folds or a splitter; got {self.cv!r}"
+                f"a kernel machine on {len(training.y)} rows takes hours that a linear kernel does not need. Write "
+                f"MeasureClassifier({cap}), or OnlineClassifier({cap}) for a stream of rows; solver='annealed' trains "
+                "the machine all the same"
             )
+        return "annealed"
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> np.ndarray:
@@ -331,16 +314,19 @@ class NeymanPearsonClassifier(BinaryMixin, BaseEstimator):
         """Labels: the positive class where the score is strictly above the threshold."""
         return self._labels(self._margin(X) > 0)
 
-    def _margin(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self._score(X) - self._threshold
+    def _margin(self, X: Any) -> Array:
+        rows = rows_to_score(self, X)
+        return self._score(rows) - self._threshold
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
 
 
 def _print_round(machine: Machine) -> None:

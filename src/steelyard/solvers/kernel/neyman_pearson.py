@@ -7,45 +7,54 @@ multiplier of the constraint this is an SVM whose negatives cost `ratio` times w
 of the hinge. DC programming gives up the rows behind the ramp (``y f < -eta``) and solves a convex SVM in which their
 boxes are shifted, ``-beta c <= a <= (1 - beta) c``, until the same rows are given up again (Algorithm 2, `dc`).
 
-`annealed` (Algorithm 3) adjusts the ratio after every such round, `uzawa` (Algorithms 1 and 2) after each whole `dc`;
-both start at ratio 1 (the paper's lambda = C n-/n+) and multiply, by ``(surrogate rate / rho)^gain``: to first order
-the paper's ``1 + nu (rate - rho)`` with nu = gain / rho, but a factor 2 too high and too low are answered alike. The
-gain follows the slope seen between the last two rounds, and late steps are smaller, since the rows given up lag behind
-the ratio. A run that does not settle ends at the best machine seen: within the cap, or else nearest to it. `cost_grid`
-is the convex machine at a grid of ratios (AC-SVM).
+`solve` moves the ratio (`multiplier`) after every such round ("annealed", Algorithm 3) or after each whole `dc`
+("uzawa", Algorithms 1 and 2), until the surrogate rate is at the cap. A run that does not settle ends at the best
+machine seen: within the cap, or else nearest to it. `cost_grid` is the convex machine at a grid of ratios (AC-SVM), and
+`best_of_grid` the one that rows left out speak for.
 
 C is the box of a positive row, as in an SVM: the paper's C is ``2 eta C n+``. Rows of weight 0 take no part, but are
-scored: that is how folds share one kernel cache.
+scored. That is how folds are left out: all of them share one kernel cache, in which nearly every row is then known,
+where a fold of its own would compute its rows again.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..status import SOLVED, Ended, Status
 from . import smo
+from .multiplier import Multiplier, MultiplierRule
+from .offset import at_cap
 from .smo import Kernel, SmoResult
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+RowNumbers = NDArray[np.intp]
 
-PRECISION = 0.05  # how close to the cap the surrogate rate ends, relative to it
-LEAST_RATIO, MOST_RATIO = 1e-4, 1e4
-LEAST_GAIN, MOST_GAIN = 0.2, 3.0
-LARGEST_MOVE = np.log(4.0)
-RUNAWAY = 30.0  # a ratio that is reached where the cap cannot be
-RECLAIMS = 3  # times that negatives given up are taken back there
-PATIENCE = 12  # rounds after which the steps shrink like 1/n: else the ratio and the rows given up may chase each other
-LOOSE = 10.0  # times tol, while the ratio is still far from where it ends
-MOST_STEPS = 2_000_000  # of SMO in a round, or a hundred a row: features of very unequal scale would take hours
+METHODS = ("annealed", "uzawa", "dc", "cost-grid")
+RATIOS = np.logspace(-2, 2, 17)
 
 
 @dataclass(frozen=True)
-class Task:
+class Effort:
+    """How exactly the convex machines on the way are solved."""
+
+    loose: float = 10.0
+    most_steps: int = 2_000_000
+    steps_a_row: int = 100
+
+    def steps(self, n_rows: int) -> int:
+        return max(self.most_steps, self.steps_a_row * n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class NeymanPearsonProblem:
     """The training rows (labels -1 and 1) and what is asked of the machine."""
 
     kernel: Kernel
@@ -56,12 +65,33 @@ class Task:
     ramp: float = 1.0
     tol: float = 1e-3
     max_iter: int = 100
+    method: str = "annealed"
+    given_up: Flags | None = None  # at the start: the paper's first beta
+    rule: MultiplierRule = MultiplierRule()  # noqa: RUF009  (frozen)
+    effort: Effort = Effort()
 
-    def without(self, rows: NDArray[np.intp]) -> Task:
-        """The same task with these rows left out."""
+    def without(self, rows: RowNumbers) -> NeymanPearsonProblem:
+        """The same problem with these rows left out."""
         weight = self.weight.copy()
         weight[rows] = 0.0
         return dataclasses.replace(self, weight=weight)
+
+    def boxes(self, ratio: float, given_up: Flags | None) -> tuple[Array, Array]:
+        """The bounds of a, shifted for the rows given up."""
+        box = self.weight * np.where(self.y > 0, self.C, self.C * ratio)
+        beta = np.zeros(len(self.y)) if given_up is None else given_up.astype(np.float64)
+        return -beta * box, (1.0 - beta) * box
+
+    def machine(self, dual: SmoResult, ratio: float, given_up: Flags | None) -> Machine:
+        """What a convex machine says: the rows behind the ramp, and whether they are those given up already."""
+        behind = (self.y * dual.scores < -self.ramp) & (self.weight > 0)
+        same = not behind.any() if given_up is None else bool((behind == given_up).all())
+        if dual.converged:
+            status = SOLVED if same else Status(Ended.LIMIT, "the rows given up still change")
+        else:
+            status = Status(Ended.TROUBLE, f"the convex machine is not optimal ({dual.status})")
+        objective = self.objective(dual.scores, float(dual.signed @ dual.products), ratio=0.0)
+        return Machine(dual, ratio, behind, self.false_alarms(dual.scores), objective, 1, status)
 
     def false_alarms(self, scores: Array) -> float:
         """The surrogate rate: the mean ramp over the negatives."""
@@ -70,16 +100,16 @@ class Task:
         return float(np.average(ramp, weights=self.weight[negative]))
 
     def meets_cap(self, rate: float) -> bool:
-        return bool(rate <= self.cap * np.exp(PRECISION))
+        return rate <= self.cap * math.exp(self.rule.precision)
 
     def objective(self, scores: Array, norm: float, ratio: float) -> float:
-        """``1/2 |f|^2`` plus what the ramps cost: what `dc` decreases."""
+        """``1/2 |f|^2`` plus what the ramps cost: what `dc` decreases; with ratio 0 what is minimised under the cap."""
         ramp = np.clip((self.ramp - self.y * scores) / (2.0 * self.ramp), 0.0, 1.0)
         cost = self.weight * np.where(self.y > 0, self.C, self.C * ratio)
         return 0.5 * norm + 2.0 * self.ramp * float(cost @ ramp)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
     """A solution: ``f = dual.scores`` on all rows, the cost ratio it was found at, and the rows given up."""
 
@@ -87,131 +117,134 @@ class Machine:
     ratio: float
     given_up: Flags
     false_alarms: float
+    objective: float
     n_iter: int
-    converged: bool
-    exact: bool = True  # every convex problem was solved to its tolerance
+    status: Status
 
     @property
     def scores(self) -> Array:
         return self.dual.scores
 
+    @property
+    def converged(self) -> bool:
+        return self.status.solved
+
 
 Watch = Callable[[Machine], None]
 
 
-def dc(task: Task, ratio: float = 1.0, start: Machine | None = None, given_up: Flags | None = None) -> Machine:
-    """Algorithm 2: the nonconvex machine at fixed costs. `given_up` is the first beta, all False unless said."""
-    machine = _round(task, ratio, given_up, start)
-    for n_iter in range(2, task.max_iter + 1):
-        if machine.converged or not machine.exact:
-            break
-        machine = dataclasses.replace(_round(task, ratio, machine.given_up, machine), n_iter=n_iter)
-    return machine
-
-
-def annealed(task: Task, given_up: Flags | None = None, watch: Watch | None = None) -> Machine:
-    """Algorithm 3: the ratio moves after every round until the surrogate rate is at the cap and no row changes."""
-    return _anneal(task, lambda ratio, machine, tol: _next_round(task, ratio, machine, tol, given_up), watch)
-
-
-def uzawa(task: Task, given_up: Flags | None = None, watch: Watch | None = None) -> Machine:
-    """Algorithms 1 and 2: the ratio moves after the nonconvex machine is solved at each one."""
-
-    def minimise(ratio: float, machine: Machine | None, tol: float) -> Machine:
-        beta = given_up if machine is None else machine.given_up
-        return dc(dataclasses.replace(task, tol=tol), ratio, machine, beta)
-
-    return _anneal(task, minimise, watch)
-
-
-def cost_grid(task: Task, ratios: Iterable[float]) -> list[Machine]:
-    """AC-SVM: the convex machine, no row given up, at each ratio; each starts from the one before."""
-    found: list[Machine] = []
-    for ratio in ratios:
-        nobody = np.zeros(len(task.y), dtype=bool)
-        machine = _round(task, ratio, nobody, found[-1] if found else None)
-        found.append(dataclasses.replace(machine, given_up=nobody, converged=machine.dual.converged))
-    return found
-
-
-def left_out(task: Task, machine: Machine, rows: NDArray[np.intp], convex: bool = False) -> Machine:
-    """The machine at the same costs that did not see these rows, starting from the one that did."""
-    if convex:
-        return cost_grid(task.without(rows), [machine.ratio])[0]
-    return dc(task.without(rows), machine.ratio, machine, machine.given_up)
-
-
-def _anneal(task: Task, minimise: Callable[[float, Machine | None, float], Machine], watch: Watch | None) -> Machine:
-    ratio, gain, taken_back = 1.0, 1.0, 0
-    machine: Machine | None = None
-    best: Machine | None = None
-    tol = LOOSE * task.tol
-    seen: list[tuple[float, float]] = []  # log ratio, log rate
-    for n_iter in range(1, task.max_iter + 1):
-        machine = dataclasses.replace(minimise(ratio, machine, tol), n_iter=n_iter)
-        if best is None or _standing(task, machine) < _standing(task, best):
+def solve(problem: NeymanPearsonProblem, watch: Watch | None = None) -> Machine:
+    """The machine at the cap: Algorithm 3, or Algorithms 1 and 2 for the method "uzawa"."""
+    multiplier = Multiplier(problem.cap, problem.rule)
+    given_up, tol = problem.given_up, problem.effort.loose * problem.tol
+    machine = best = None
+    for n_iter in range(1, problem.max_iter + 1):
+        if problem.method == "uzawa":
+            machine = dc(dataclasses.replace(problem, tol=tol), multiplier.ratio, machine, given_up)
+        else:
+            dual = smo.solve(
+                problem.kernel, problem.y, problem.ramp, *problem.boxes(multiplier.ratio, given_up),
+                tol=tol * problem.ramp, max_iter=problem.effort.steps(len(problem.y)),
+                start=None if machine is None else machine.dual,
+            )  # fmt: skip
+            machine = problem.machine(dual, multiplier.ratio, given_up)
+        machine, given_up = dataclasses.replace(machine, n_iter=n_iter), machine.given_up
+        if best is None or _standing(problem, machine) < _standing(problem, best):
             best = machine
         if watch is not None:
             watch(machine)
-        if not machine.exact:
+        if machine.status.ended is Ended.TROUBLE:
             break
-        miss = float(np.log(max(machine.false_alarms, 1e-3 * task.cap) / task.cap))
-        if abs(miss) <= PRECISION:
-            if machine.converged and tol == task.tol:
+        miss = multiplier.miss(machine.false_alarms)
+        if arrived := abs(miss) <= problem.rule.precision:
+            ends = True
+        else:
+            move = multiplier.next_move(miss, n_iter)
+            if multiplier.has_run_away(move) and given_up[problem.y < 0].any():
+                given_up = given_up & (problem.y > 0)
+                multiplier.take_back()
+                continue
+            ends = not multiplier.move(move)
+        if ends and machine.converged and tol == problem.tol:
+            if arrived or miss < 0.0:
                 return machine
-            tol = task.tol
-            continue
-        seen.append((float(np.log(ratio)), miss))
-        gain = _gain(seen, gain)
-        move = float(np.clip(gain * miss * min(1.0, PATIENCE / n_iter), -LARGEST_MOVE, LARGEST_MOVE))
-        if move > 0.0 and ratio > RUNAWAY and taken_back < RECLAIMS and machine.given_up[task.y < 0].any():
-            # Negatives given up while they were cheap keep the rate above the cap at any price: take them back.
-            machine = dataclasses.replace(machine, given_up=machine.given_up & (task.y > 0))
-            taken_back, seen = taken_back + 1, []
-            continue
-        stopped_at, ratio = ratio, float(np.clip(ratio * np.exp(move), LEAST_RATIO, MOST_RATIO))
-        if ratio == stopped_at:  # negatives cost next to nothing, or next to everything: the cap cannot be met exactly
-            if machine.converged and tol == task.tol:
-                if miss < 0.0:
-                    return machine
-                break
-            tol = task.tol
+            break
+        tol = problem.tol if ends else tol
     assert best is not None
     assert machine is not None
-    return dataclasses.replace(best, n_iter=n_iter, converged=False, exact=machine.exact)
+    return _unsettled(problem, best, machine)
 
 
-def _standing(task: Task, machine: Machine) -> tuple[bool, float]:
+def dc(
+    problem: NeymanPearsonProblem, ratio: float = 1.0, start: Machine | None = None, given_up: Flags | None = None
+) -> Machine:
+    """Algorithm 2: the nonconvex machine at fixed costs. `given_up` is the first beta, that of the problem unless
+    said."""
+    given_up = problem.given_up if given_up is None else given_up
+    machine = start
+    for n_iter in range(1, problem.max_iter + 1):
+        dual = smo.solve(
+            problem.kernel, problem.y, problem.ramp, *problem.boxes(ratio, given_up), tol=problem.tol * problem.ramp,
+            max_iter=problem.effort.steps(len(problem.y)), start=None if machine is None else machine.dual,
+        )  # fmt: skip
+        machine = dataclasses.replace(problem.machine(dual, ratio, given_up), n_iter=n_iter)
+        given_up = machine.given_up
+        if machine.status.ended is not Ended.LIMIT:
+            break
+    assert machine is not None
+    return machine
+
+
+def cost_grid(problem: NeymanPearsonProblem, ratios: Iterable[float]) -> list[Machine]:
+    """AC-SVM: the convex machine, no row given up, at each ratio; each starts from the one before."""
+    found: list[Machine] = []
+    nobody = np.zeros(len(problem.y), dtype=np.bool_)
+    for ratio in ratios:
+        dual = smo.solve(
+            problem.kernel, problem.y, problem.ramp, *problem.boxes(ratio, nobody), tol=problem.tol * problem.ramp,
+            max_iter=problem.effort.steps(len(problem.y)), start=found[-1].dual if found else None,
+        )  # fmt: skip
+        machine = problem.machine(dual, ratio, nobody)
+        status = SOLVED if dual.converged else machine.status
+        found.append(dataclasses.replace(machine, given_up=nobody, status=status))
+    return found
+
+
+def best_of_grid(problem: NeymanPearsonProblem, folds: Sequence[RowNumbers]) -> Machine:
+    """The convex machine at the ratio with the fewest misses at the cap among scores of rows left out."""
+    scores = np.empty((len(problem.y), len(RATIOS)))
+    for fold in folds:
+        for k, machine in enumerate(cost_grid(problem.without(fold), RATIOS)):
+            scores[fold, k] = machine.scores[fold]
+    used = np.concatenate(list(folds))
+    used = used[problem.weight[used] > 0]
+    positive, weight = problem.y[used] > 0, problem.weight[used]
+    recall = [at_cap(scores[used, k], positive, weight, problem.cap).tpr for k in range(len(RATIOS))]
+    return cost_grid(problem, [float(RATIOS[int(np.argmax(recall))])])[0]
+
+
+def left_out(problem: NeymanPearsonProblem, machine: Machine, rows: RowNumbers) -> Machine:
+    """The machine at the same costs that did not see these rows, starting from the one that did."""
+    if problem.method == "cost-grid":
+        return cost_grid(problem.without(rows), [machine.ratio])[0]
+    return dc(problem.without(rows), machine.ratio, machine, machine.given_up)
+
+
+def _standing(problem: NeymanPearsonProblem, machine: Machine) -> tuple[bool, float]:
     """Smaller is better: within the cap before above it; then the objective of the problem, or else the rate."""
-    if not task.meets_cap(machine.false_alarms):
-        return True, machine.false_alarms
-    norm = float(machine.dual.signed @ machine.dual.products)
-    return False, task.objective(machine.scores, norm, ratio=0.0)
+    within = problem.meets_cap(machine.false_alarms)
+    return not within, machine.objective if within else machine.false_alarms
 
 
-def _gain(seen: list[tuple[float, float]], gain: float) -> float:
-    """What a secant through the last two rounds says."""
-    if len(seen) < 2:
-        return gain
-    (ratio_before, miss_before), (ratio, miss) = seen[-2:]
-    if ratio != ratio_before and (miss - miss_before) * (ratio - ratio_before) < 0.0:
-        return float(np.clip((ratio - ratio_before) / (miss_before - miss), LEAST_GAIN, MOST_GAIN))
-    return gain
-
-
-def _next_round(task: Task, ratio: float, machine: Machine | None, tol: float, given_up: Flags | None) -> Machine:
-    beta = given_up if machine is None else machine.given_up
-    return _round(dataclasses.replace(task, tol=tol), ratio, beta, machine)
-
-
-def _round(task: Task, ratio: float, given_up: Flags | None, start: Machine | None) -> Machine:
-    """One convex problem with the boxes of the rows given up shifted; `converged` says that the same are given up."""
-    beta = np.zeros(len(task.y)) if given_up is None else given_up.astype(float)
-    box = task.weight * np.where(task.y > 0, task.C, task.C * ratio)
-    dual = smo.solve(
-        task.kernel, task.y, task.ramp, -beta * box, (1.0 - beta) * box, tol=task.tol * task.ramp,
-        max_iter=max(MOST_STEPS, 100 * len(box)), start=None if start is None else start.dual,
-    )  # fmt: skip
-    behind = (task.y * dual.scores < -task.ramp) & (task.weight > 0)
-    settled = bool((behind == (beta > 0)).all()) and dual.converged
-    return Machine(dual, ratio, behind, task.false_alarms(dual.scores), 1, settled, dual.converged)
+def _unsettled(problem: NeymanPearsonProblem, best: Machine, last: Machine) -> Machine:
+    """The best machine seen, and why it is no better."""
+    rate = best.false_alarms
+    if last.status.ended is Ended.TROUBLE:
+        status = Status(Ended.TROUBLE, f"in round {last.n_iter} {last.status.where}")
+    elif problem.meets_cap(rate):
+        kept = f"kept is the best machine seen within the cap, at a surrogate rate of {rate:.3g}"
+        status = Status(Ended.LIMIT, f"not settled at the cap {problem.cap:g} after {last.n_iter} rounds: {kept}")
+    else:
+        kept = f"no machine seen was within the cap, and kept is the nearest, at a surrogate rate of {rate:.3g}"
+        status = Status(Ended.LIMIT, f"not settled at the cap {problem.cap:g} after {last.n_iter} rounds: {kept}")
+    return dataclasses.replace(best, n_iter=last.n_iter, status=status)
