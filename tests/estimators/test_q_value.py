@@ -8,8 +8,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 import steelyard as sy
+from steelyard.solvers.decoys import q_value, steps
 
 SOLVERS = [{}, {"kernel": "rbf", "n_components": 20}, {"solver": "stochastic"}]
 
@@ -118,34 +120,68 @@ def test_weights_of_zero_leave_rows_out_and_large_ones_pull(options):
 
 def test_a_weight_of_two_is_two_rows_where_none_is_left_out():
     """In the counts and in every step; only the folds deal rows and not weights."""
-    from steelyard.solvers.decoys.q_value import solve
-    from steelyard.solvers.decoys.steps import Aim
-
     X, target, _, _ = matches(4, 800)
     weight = np.random.default_rng(0).integers(1, 4, 800)
     which = np.repeat(np.arange(800), weight)
-    weighted = solve(X, target, Aim(0.05), (), weight.astype(float)).model
-    repeated = solve(X[which], target[which], Aim(0.05)).model
+    weighted = q_value.solve(X, target, steps.Aim(0.05), (), weight.astype(float)).model
+    repeated = q_value.solve(X[which], target[which], steps.Aim(0.05)).model
     cosine = weighted.w @ repeated.w / np.linalg.norm(weighted.w) / np.linalg.norm(repeated.w)
     assert cosine > 0.999
 
 
-def test_groups_are_left_out_whole():
-    from steelyard.estimators.q_value import _folds
+def folds_of(monkeypatch, model, *given):
+    """The rows that a fit leaves out in turn."""
+    seen, solve = [], q_value.solve
+    monkeypatch.setattr(q_value, "solve", lambda *args, **kwargs: seen.append(args[3]) or solve(*args, **kwargs))
+    model.fit(*given)
+    return seen[0]
 
-    _, target, groups, _ = matches(0, 300)
-    folds = _folds(target, groups, 3, np.random.RandomState(0))
+
+def test_groups_are_left_out_whole(monkeypatch):
+    X, target, groups, _ = matches(0, 300)
+    folds = folds_of(monkeypatch, sy.QValueClassifier(0.1, random_state=0), X, target, groups)
     assert sorted(np.concatenate(folds).tolist()) == list(range(300))
     for a in range(3):
         for b in range(a):
             assert not set(groups[folds[a]]) & set(groups[folds[b]])
 
 
+def test_rows_are_dealt_to_folds_at_random_and_in_equal_shares(monkeypatch):
+    X, target, _, _ = matches(0, 300)
+    order = np.argsort(-X[:, 0])  # lists of matches often come sorted by a score
+    X, target = X[order], target[order]
+    folds = folds_of(monkeypatch, sy.QValueClassifier(0.1, random_state=0), X, target)
+    assert [abs(target[fold].sum() - target.sum() / 3) <= 1 for fold in folds] == [True] * 3
+    assert all(abs(fold.mean() - 149.5) < 30 for fold in folds)
+
+
+def test_a_share_is_held_out_and_nothing_is_fitted_again(monkeypatch):
+    X, target, _, _ = matches(0, 2000)
+    model = sy.QValueClassifier(0.05, cv=0.3, random_state=0)
+    (held,) = folds_of(monkeypatch, model, X, target)
+    assert len(held) == 600
+    rest = np.setdiff1d(np.arange(2000), held)
+    found = q_value.learn(steps.Matches.of(X[rest], target[rest]), steps.Aim(0.05))[model.recipe_]
+    assert model.coef_[0] == pytest.approx(found.w, rel=1e-6)
+
+
+def test_splits_of_the_user_with_rows_of_no_weight(monkeypatch):
+    X, target, _, _ = matches(0, 1000)
+    weight = np.where(np.arange(1000) % 5 == 0, 0.0, 1.0)
+    splits = list(StratifiedKFold(4).split(X, target))
+    model = sy.QValueClassifier(0.1, cv=splits, random_state=0)
+    folds = folds_of(monkeypatch, model, X, target, None, weight)
+    used = np.flatnonzero(weight)
+    assert [sorted(used[fold]) for fold in folds] == [sorted(set(test) & set(used)) for _, test in splits]
+
+
 # -- data that cannot be learned, and limits ------------------------------------------------------------------------
 @pytest.mark.parametrize("max_q", [0, 0.0, -0.1, 1.01, np.nan, "0.1"])
 def test_a_rate_outside_its_range_is_refused(max_q):
     X, target, _, _ = matches(0, 100)
-    with pytest.raises(ValueError, match=r"above 0 and at most 1"):
+    with pytest.raises(
+        ValueError, match=r"max_q must be a finite number above 0 and at most 1 \(decoys allowed per accepted target\)"
+    ):
         sy.QValueClassifier(max_q).fit(X, target)
 
 
@@ -181,6 +217,17 @@ def test_constant_features(options):
         model = sy.QValueClassifier(0.01, random_state=0, **options).fit(np.full((200, 3), 7.0), target)
     assert len(set(model.decision_function(np.full((5, 3), 7.0)))) == 1
     assert not model.predict(np.full((5, 3), 7.0)).any()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("options", SOLVERS, ids=str)
+def test_constant_features_whatever_the_balance(options, share):
+    """As many targets as decoys or not: every list is all rows, and within the cap or not."""
+    target = np.arange(120) < 120 * share
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sy.QValueClassifier(0.3, random_state=0, **options).fit(np.ones((120, 6)), target)
+    assert model.predict(np.ones((5, 6))).tolist() == [share == 0.9] * 5
 
 
 @pytest.mark.parametrize("options", SOLVERS, ids=str)
@@ -219,12 +266,13 @@ def test_extreme_widths_of_the_kernel_leave_the_linear_model(gamma):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "poly"}, "kernel is one of"),
-        ({"solver": "bundle"}, "solver is one of"),
+        ({"kernel": "poly"}, "kernel must be one of"),
+        ({"solver": "bundle"}, "solver must be one of"),
         ({"kernel": "rbf", "solver": "stochastic"}, "learns a linear model"),
         ({"C": 0}, "C must be"),
-        ({"gamma": "auto"}, "gamma is"),
-        ({"cv": 1}, "cv must be"),
+        ({"gamma": "search"}, "gamma must be"),
+        ({"cv": 1}, "cv=1 leaves nothing to judge by"),
+        ({"cv": "prefit"}, "fits its own"),
         ({"max_iter": 0}, "max_iter must be"),
     ],
 )

@@ -21,7 +21,7 @@ def rows(seed=0, n=1500):
     target = right | (rng.random(n) < 0.5)
     X = rng.normal(size=(n, 4))
     X[right] += [2.0, 2.0, 0.0, 0.0]
-    return steps.Rows(np.hstack([X, np.ones((n, 1))]), target, np.ones(n))
+    return steps.Matches.of(X, target).with_ones()
 
 
 def accepted(scores, data, max_q):
@@ -31,24 +31,24 @@ def accepted(scores, data, max_q):
 def test_the_best_column_is_the_best_one():
     data = rows()
     counts = {
-        (j, sign): np.mean([accepted(sign * data.Z[:, j], data, 0.05 * times) for times in steps.AROUND])
+        (j, sign): np.mean([accepted(sign * data.rows.source[:, j], data, 0.05 * times) for times in steps.OPTIONS.around])
         for j in range(4) for sign in (1, -1)
     }  # fmt: skip
     j, sign = max(counts, key=counts.get)
     w = steps.best_column(data, 0.05)
     assert w[j] == sign
     assert np.count_nonzero(w) == 1
-    flipped = steps.Rows(-data.Z, data.is_target, data.weight)
+    flipped = steps.Matches.of(-data.rows.source, data.is_target).with_ones()
     assert steps.best_column(flipped, 0.05)[j] == -sign
-    sparse = steps.Rows(sp.csr_matrix(data.Z), data.is_target, data.weight)
+    sparse = steps.Matches.of(sp.csr_matrix(data.rows.source), data.is_target).with_ones()
     assert np.array_equal(steps.best_column(sparse, 0.05), w)
 
 
 def test_levelling_keeps_the_ranking_and_sets_the_scale():
     data, w = rows(), np.array([1.0, 0.5, 0.1, 0.0, 3.0])
     level = steps.levelled(w, data, 0.05)
-    scores = data.Z @ level
-    assert np.array_equal(np.argsort(scores), np.argsort(data.Z @ w))
+    scores = data.rows.scores(level)
+    assert np.array_equal(np.argsort(scores), np.argsort(data.rows.scores(w)))
     assert np.median(scores[~data.is_target]) == pytest.approx(-1.0)
     assert (data.is_target & (scores >= -1e-9)).sum() == accepted(scores, data, 0.05)
 
@@ -59,7 +59,7 @@ def test_levelling_keeps_the_ranking_and_sets_the_scale():
 def test_the_threshold_of_the_longest_list_within_the_cap(table, max_q):
     scores, target = (np.array(column) for column in zip(*table, strict=True))
     scores = scores.astype(float)
-    found, count = qv._threshold(scores, steps.Rows(None, target, np.ones(len(target))), max_q)
+    found, count = qv._threshold(scores, steps.Matches(None, target, np.ones(len(target))), max_q)
     lists = [
         (target & (scores >= u)).sum() for u in scores
         if (~target & (scores >= u)).sum() <= max_q * (target & (scores >= u)).sum() and (target & (scores >= u)).any()
@@ -77,7 +77,7 @@ def test_the_exchange_rate_makes_the_threshold_stationary():
     right = rng.random(n) < 0.2
     target = right | (rng.random(n) < 0.5)
     scores = rng.normal(size=n) + 3.0 * right
-    data = steps.Rows(scores[:, None], target, np.ones(n))
+    data = steps.Matches.of(scores[:, None], target)
     rate = steps.exchange_rate(scores, chance_right(scores, target, data.weight), data, 0.02)
     threshold = steps.cut(scores, target, data.weight, 0.02).threshold
     near = np.abs(scores - threshold) < 0.05
@@ -87,15 +87,15 @@ def test_the_exchange_rate_makes_the_threshold_stationary():
 def test_the_ascent_climbs_and_its_gradient_is_right():
     data = rows(1)
     gain = np.where(data.is_target, 1.0, -5.0)
-    value = lambda w: -(gain @ expit(data.Z @ w / 0.5)) / np.abs(gain).sum()
+    value = lambda w: -(gain @ expit(data.rows.scores(w) / 0.5)) / np.abs(gain).sum()
 
     def slope(w):
-        s = expit(data.Z @ w / 0.5)
-        return -(data.Z.T @ (gain * s * (1 - s))) / (0.5 * np.abs(gain).sum())
+        s = expit(data.rows.scores(w) / 0.5)
+        return -data.rows.sums(gain * s * (1 - s)) / (0.5 * np.abs(gain).sum())
 
     start = np.array([1.0, 0.2, 0.3, 0.1, -3.0])
     assert check_grad(value, slope, start) < 1e-6
-    end = steps._climb(data, start, 0.5, gain)
+    end = steps._climb(data, start, 0.5, gain, steps=30)
     assert value(end) < value(start) - 1e-4
     assert np.abs(slope(end)).max() < 0.1 * np.abs(slope(start)).max()
 
@@ -109,20 +109,20 @@ def test_the_mixture_finds_the_direction_of_the_right_targets():
 
 @pytest.mark.parametrize("last", ["loop", "mixture"])
 def test_nothing_to_start_from_is_left_as_it_is(last):
-    data = steps.Rows(np.c_[np.r_[np.ones(50), np.zeros(50)], np.ones(100)], np.arange(100) >= 50, np.ones(100))
+    data = steps.Matches.of(np.r_[np.ones(50), np.zeros(50)][:, None], np.arange(100) >= 50).with_ones()
     w = np.array([1.0, 0.0])  # every decoy above every target
     assert np.array_equal(getattr(steps, last)(data, w, steps.Aim(0.01)), w)
 
 
-@pytest.mark.parametrize("kernel", [None, qv.Kernel(0.1, 20)])
+@pytest.mark.parametrize("kernel", [None, qv.LandmarkKernel(0.1, 20)])
 def test_the_recipe_is_the_one_that_rows_left_out_speak_for(kernel):
     data = rows(3, 3000)
     folds = np.array_split(np.random.default_rng(0).permutation(3000), 3)
-    found = qv.solve(data.Z[:, :4], data.is_target, steps.Aim(0.05), folds, kernel=kernel)
+    found = qv.solve(data.rows.source, data.is_target, steps.Aim(0.05), folds, kernel=kernel)
     curved = {"rbf mixture", "rbf mean"} if kernel else set()
     assert set(found.held_out) == {"loop", "mixture", "annealed", "mean"} | curved
-    left_out = qv._left_out(steps.Rows(data.Z[:, :4], data.is_target, data.weight), steps.Aim(0.05), folds, kernel)
-    counts = qv.counted(left_out, data, 0.05)
+    left_out, _ = qv._left_out(steps.Matches.of(data.rows.source, data.is_target), steps.Aim(0.05), folds, kernel)
+    counts = qv.counted(left_out, data.take(np.concatenate(folds)), 0.05)
     assert found.recipe == qv.choose(counts)
     assert found.held_out == {name: pytest.approx(count.mean()) for name, count in counts.items()}
 
@@ -143,15 +143,15 @@ def test_the_default_is_left_only_for_a_clear_gain():
 
 def test_lists_of_too_few_decoys_are_counted_at_a_higher_cap():
     data = rows(4, 3000)
-    scores = {"mixture": data.Z @ np.array([1.0, 1.0, 0.0, 0.0, 0.0]), "loop": data.Z[:, 0]}
-    around = lambda name, cap: [accepted(scores[name], data, cap * times) for times in steps.AROUND]
+    scores = {"mixture": data.rows.scores([1.0, 1.0, 0.0, 0.0, 0.0]), "loop": data.rows.source[:, 0]}
+    around = lambda name, cap: [accepted(scores[name], data, cap * times) for times in steps.OPTIONS.around]
     caps = 0.002 * 2.0 ** np.arange(8)
     enough = [cap for cap in caps if cap * max(np.mean(around(name, cap)) for name in scores) >= qv.DECOYS]
     assert enough[0] > 0.002
     counts = qv.counted(scores, data, 0.002)
     assert {name: count.tolist() for name, count in counts.items()} == {n: around(n, enough[0]) for n in scores}
     assert qv.counted(scores, data, 0.2)["loop"].tolist() == around("loop", 0.2)
-    worst = steps.Rows(None, np.arange(200) % 2 == 0, np.ones(200))
+    worst = steps.Matches(None, np.arange(200) % 2 == 0, np.ones(200))
     assert not qv.counted({"mixture": np.arange(200) % 2.0}, worst, 0.1)["mixture"].any()  # no list: the doubling ends
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..solvers.kernel.offset import a_hair_above, at_cap, on_one_scale, promised
 from ..statistics import order_statistic
 from ._np_learners import Finished, Learner, SignedRows
-from ._splits import Stratum, read_cv, reshuffled
+from ._splits import Stratum, among, read_cv, reshuffled
 
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
@@ -128,10 +128,9 @@ class OffsetRule:
             read = reshuffled if again else read_cv
             folds = read(cv, Stratum.of(parts.training.y > 0), random.randint(2**31)).tests
             return dataclasses.replace(parts, folds=folds)
-        given, place = parts.given, np.full(len(parts.given.y), -1)
-        place[parts.used] = np.arange(len(parts.used))
-        tests = [place[test] for test in read_cv(cv, Stratum.of(given.y > 0, X=given.rows.source)).tests]
-        return dataclasses.replace(parts, folds=tuple(test[test >= 0] for test in tests))
+        given = parts.given
+        tests = read_cv(cv, Stratum.of(given.y > 0, X=given.rows.source)).tests
+        return dataclasses.replace(parts, folds=among(parts.used, tests, len(given.y)))
 
     # -- the threshold ------------------------------------------------------------------------------------------
     def judged(self, parts: Parts, learner: Learner, trained: Any, finished: Finished) -> Judged:

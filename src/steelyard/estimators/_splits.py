@@ -100,6 +100,13 @@ def reshuffled(cv: Any, rows: Stratum, random_state: Any) -> Splits:
     return read_cv(cv, rows, random_state)
 
 
+def among(used: RowNumbers, tests: Sequence[RowNumbers], n_rows: int) -> tuple[RowNumbers, ...]:
+    """Rows by their numbers among those `used` (rising) of `n_rows`; others drop out."""
+    place = np.full(n_rows, -1, dtype=np.intp)
+    place[used] = np.arange(len(used))
+    return tuple(place[test][place[test] >= 0] for test in tests)
+
+
 def _folds(number: int, rows: Stratum, fewest: int, rarest: str) -> Any:
     if number < 2:
         raise ValueError(

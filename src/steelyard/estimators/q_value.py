@@ -10,24 +10,32 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from ..rows import Rows
 from ..solvers.decoys import q_value
 from ..solvers.decoys.steps import Aim
 from ..statistics.target_decoy import check_targets, q_values
-from ._binary import BinaryMixin, check_weight, encode_labels
+from ._binary import BinaryMixin, Labels, check_weight
+from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
+from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, Checked, Number, Table, Words
+from ._splits import Splits, Stratum, among, read_cv, reshuffled
+
+Array = NDArray[np.float64]
+RowNumbers = NDArray[np.intp]
 
 WIDE = 0.3  # times gamma="scale"
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
 
 
-class QValueClassifier(BinaryMixin, BaseEstimator):
+class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     """As many accepted targets as possible while the decoys among them stay below a share `max_q`.
 
     Targets are a mixture of right and wrong matches, decoys are known to be wrong and tell how many wrong ones a list
@@ -41,8 +49,9 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
         Decoys allowed per accepted target, above 0 and at most 1.
     kernel : {"linear", "rbf"}, default="linear"
         "rbf" adds the Nystroem features of an RBF kernel to the columns, and stays linear where rows left out say so.
-    gamma : float or "scale", default=None
-        Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that.
+    gamma : {"scale", "auto"} or float, default=None
+        Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that,
+        and "auto" is ``1 / n_features``.
     n_components : int, default=50
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
     C : float, default=10.0
@@ -50,8 +59,9 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
     solver : {"annealed", "stochastic"}, default="annealed"
         "stochastic" is the stream learner under the same constraint (`kernel="linear"` only): a fraction of the time,
         and somewhat fewer accepted targets.
-    cv : int, default=3
-        Parts of the data left out in turn, to choose the way of training and set the threshold.
+    cv : int, float or splitter, default=3
+        The rows that choose the way of training and set the threshold: a number of folds, drawn at random and left out
+        in turn, a splitter or a list of splits; or a share such as 0.3, held out, and then nothing is fitted again.
     max_iter : int, default=10
         Rounds of self-training at most; passes over the rows for "stochastic".
     pos_label : label, default=None
@@ -87,6 +97,20 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
     True
     """
 
+    _parameters: ClassVar[Table] = {
+        "max_q": (Number(0.0, 1.0, low_too=False, meaning="decoys allowed per accepted target"),),
+        "kernel": (Words(*KERNELS),),
+        "gamma": (NOTHING, Words("scale", "auto"), POSITIVE),
+        "n_components": (COUNT,),
+        "C": (POSITIVE,),
+        "solver": (Words(*SOLVERS),),
+        "cv": (CV,),
+        "max_iter": (COUNT,),
+        "pos_label": (ANYTHING,),
+        "random_state": (RANDOM,),
+        "verbose": (ANYTHING,),
+    }
+
     def __init__(
         self,
         max_q: float = 0.01,
@@ -96,7 +120,7 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
         n_components: int = 50,
         C: float = 10.0,
         solver: str = "annealed",
-        cv: int = 3,
+        cv: Any = 3,
         max_iter: int = 10,
         pos_label: Any = None,
         random_state: Any = None,
@@ -117,30 +141,66 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> QValueClassifier:
         """Fit to targets and decoys; rows of one group (the matches of one spectrum) are left out together."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_target, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_target)
-        groups = _check_groups(groups, X)
-        if weight is not None and not weight.all():
-            used = np.flatnonzero(weight)
-            X, is_target, weight = X[used], is_target[used], weight[used]
-            groups = None if groups is None else groups[used]
-        rng = check_random_state(self.random_state)
-        folds, seed = _folds(is_target, groups, int(self.cv), rng), int(rng.randint(2**31 - 1))
-        if self.solver == "stochastic":
-            found = q_value.solve_stochastic(
-                X, is_target, float(self.max_q), passes=int(self.max_iter), seed=seed, sample_weight=weight
-            )
-        else:
-            aim = Aim(float(self.max_q), float(self.C), int(self.max_iter))
-            found = q_value.solve(X, is_target, aim, folds, weight, self._kernel(X, weight, seed))
-        self._take(found)
+        if self.kernel != "linear" and self.solver == "stochastic":
+            raise ValueError("solver='stochastic' learns a linear model: give kernel='linear', or solver='annealed'")
+        with as_before(self):
+            rows, y = rows_and_y(self, X, y)
+            labels = Labels.of(y, self.pos_label)
+            weight = check_weight(sample_weight, rows, labels.is_positive)
+            groups = _check_groups(groups, rows)
+            rng = check_random_state(self.random_state)
+            used = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
+            splits = self._splits(rows, labels.is_positive, groups, used, rng)
+            seed, is_target = int(rng.randint(2**31 - 1)), labels.is_positive
+            if weight is not None and len(used) < rows.n_rows:
+                rows, is_target, weight = rows.take(used), is_target[used], weight[used]
+            if self.solver == "stochastic":
+                found = q_value.solve_stochastic(
+                    rows, is_target, float(self.max_q), passes=int(self.max_iter), seed=seed, sample_weight=weight
+                )
+            else:
+                aim, kernel = (
+                    Aim(float(self.max_q), float(self.C), int(self.max_iter)),
+                    self._kernel(rows, weight, seed),
+                )
+                found = q_value.solve(rows, is_target, aim, splits.tests, weight, kernel, refit=not splits.held_out)
+            self._take_labels(labels)
+            self._take(found)
+            if not found.status.solved:
+                warnings.warn(
+                    f"{found.status}, so `predict` calls every row a decoy: decoys score as high as the best targets. "
+                    "Try a larger max_q, more rows, other features",
+                    UserWarning,
+                    stacklevel=2,
+                )
         return self
 
-    def _kernel(self, X: Any, weight: np.ndarray | None, seed: int) -> q_value.Kernel | None:
+    def _splits(
+        self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: RowNumbers, rng: np.random.RandomState
+    ) -> Splits:
+        """Rows to leave out, by their number among those used; none where so few are given that a class would go."""
+        if isinstance(self.cv, str):
+            raise ValueError("cv='prefit' needs a model that is fitted already; this classifier fits its own")
+        seed = rng.randint(2**31)
+        part = Stratum.of(is_target[used], None if groups is None else groups[used])
+        if isinstance(self.cv, numbers.Integral) and self.cv >= 2:
+            n_groups = len(used) if groups is None else len(np.unique(groups[used]))
+            number = min(int(self.cv), n_groups, *([] if groups is not None else [part.rarest()[0]]))
+            try:
+                return reshuffled(number, part, seed) if number > 1 else Splits(())
+            except ValueError:  # whole groups leave a part without one of the classes
+                return Splits(())
+        if isinstance(self.cv, numbers.Real):
+            return read_cv(self.cv, part, seed)
+        given = read_cv(self.cv, Stratum.of(is_target, groups, rows.source), seed)
+        return Splits(tuple((test, test) for test in among(used, given.tests, rows.n_rows)))
+
+    def _kernel(self, rows: Rows, weight: Array | None, seed: int) -> q_value.LandmarkKernel | None:
         if self.kernel == "linear":
             return None
-        return q_value.Kernel(_gamma(self.gamma, X, weight), int(self.n_components), seed)
+        gamma = "scale" if self.gamma is None else self.gamma
+        plain = float(kernel_params("rbf", gamma, 0, 0.0, rows, weight)["gamma"])
+        return q_value.LandmarkKernel(WIDE * plain if self.gamma is None else plain, int(self.n_components), seed)
 
     def _take(self, found: q_value.QValueResult) -> None:
         self._model, self.n_iter_ = found.model, found.n_iter
@@ -153,13 +213,6 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
         if self.verbose:
             counts = ", ".join(f"{name} {count:.0f}" for name, count in found.held_out.items())
             print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
-        if not found.objective:
-            warnings.warn(
-                f"no threshold keeps the decoys within max_q={self.max_q:g} of the targets, so `predict` calls every "
-                "row a decoy: decoys score as high as the best targets. Try a larger max_q, more rows, other features",
-                UserWarning,
-                stacklevel=3,
-            )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed scores, positive for ``classes_[1]``; what `accepted` ranks by when that is the target class."""
@@ -178,29 +231,9 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
         target = check_targets(is_target, len(scores))
         return target & (q_values(scores, target) <= self.max_q)
 
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return self._model(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.max_q, numbers.Real) or not 0.0 < self.max_q <= 1.0:
-            raise ValueError(
-                f"max_q is decoys per accepted target, above 0 and at most 1; got {self.max_q!r}. With the 1 that is "
-                "added to the decoys no list has a q-value of 0"
-            )
-        for name, allowed in (("kernel", KERNELS), ("solver", SOLVERS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}; got {getattr(self, name)!r}")
-        if self.kernel != "linear" and self.solver == "stochastic":
-            raise ValueError("solver='stochastic' learns a linear model: give kernel='linear', or solver='annealed'")
-        if not isinstance(self.C, numbers.Real) or not 0.0 < self.C < np.inf:
-            raise ValueError(f"C must be a finite number above 0; got {self.C!r}")
-        if isinstance(self.gamma, str) and self.gamma != "scale":
-            raise ValueError(f"gamma is 'scale', None or a positive number; got {self.gamma!r}")
-        for name, low in (("cv", 2), ("max_iter", 1), ("n_components", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
-                raise ValueError(f"{name} must be a whole number of at least {low}; got {value!r}")
+    def _scores(self, X: Any) -> Array:
+        rows = rows_to_score(self, X)
+        return self._model(rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -208,28 +241,9 @@ class QValueClassifier(BinaryMixin, BaseEstimator):
         return tags
 
 
-def _gamma(gamma: Any, X: Any, weight: np.ndarray | None) -> float:
-    plain = float(kernel_params("rbf", "scale" if gamma is None else gamma, 0, 0.0, X, weight)["gamma"])
-    return WIDE * plain if gamma is None else plain
-
-
-def _check_groups(groups: Any, X: Any) -> np.ndarray | None:
+def _check_groups(groups: Any, X: Any) -> Any:
     if groups is None:
         return None
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
     return groups
-
-
-def _folds(is_target: np.ndarray, groups: np.ndarray | None, number: int, rng: Any) -> list[np.ndarray]:
-    """Row numbers to leave out in turn, groups whole; none at all where a part of the rest would lack a class."""
-    part = np.empty(len(is_target), dtype=np.intp)
-    if groups is None:
-        for side in (is_target, ~is_target):
-            part[side] = rng.permutation(side.sum()) % number
-    else:
-        names, group = np.unique(groups, return_inverse=True)
-        part = (rng.permutation(len(names)) % number)[group]
-    folds = [np.flatnonzero(part == k) for k in range(number)]
-    both = [is_target[part != k].any() and (~is_target[part != k]).any() for k in range(number)]
-    return [fold for fold in folds if len(fold)] if all(both) else []

@@ -19,31 +19,37 @@ out, counts in lists of at least ten decoys, and takes another than the mixture 
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...measures import Precision, Recall
+from ...rows import Rows
 from ...statistics.target_decoy import Array, Mask, chance_right
+from ..status import SOLVED, Ended, Status
 from ..stream.learner import Stream
 from ..stream.problem import NeymanPearson, Pass, Problem
 from . import steps
 from .landmarks import Landmarks, place
-from .steps import Aim, Rows, levelled, with_ones
+from .steps import Aim, Matches, levelled
+
+RowNumbers = NDArray[np.intp]
 
 CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
 DEFAULT = "mixture"  # unless rows left out speak clearly for another
-CLEARLY = 0.05  # so much more must another recipe accept: see benchmarks/qvalue_choice.py
-DECOYS = 10  # in the lists that are compared
-LIKELY, CLOSE = 0.5, 40  # landmarks: targets more likely right than not, the best so many decoys for each
+CLEARLY = 0.05
+DECOYS = 10
+LARGEST_CAP = 0.25
+LIKELY, CLOSE = 0.5, 40
 
 
 @dataclass(frozen=True)
-class Kernel:
+class LandmarkKernel:
     """``exp(-gamma |x - x'|^2)`` by this many landmarks, drawn by `seed`."""
 
     gamma: float
@@ -52,7 +58,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class MatchScore:
     """``f(x) = features(x).w + intercept``; `features` is None where they are the columns themselves."""
 
     w: Array
@@ -60,8 +66,9 @@ class Model:
     features: Landmarks | None = None
 
     def __call__(self, X: Any) -> Array:
-        Z = X if self.features is None else self.features(X)
-        return np.asarray(Z @ self.w + self.intercept, dtype=np.float64).ravel()
+        rows = Rows.of(X)
+        found = rows.scores(self.w) if self.features is None else self.features.scores(rows, self.w)
+        return found + self.intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,25 +78,31 @@ class QValueResult:
     `held_out` has, for each recipe, the targets accepted among rows left out in the mean of what `counted` counts; it
     is empty where there were too few rows to leave any out."""
 
-    model: Model
+    model: MatchScore
     objective: float
     recipe: str
     held_out: dict[str, float]
     n_iter: int
+    status: Status
+
+    @property
+    def converged(self) -> bool:
+        return self.status.solved
 
 
 def solve(
     X: Any,
     is_target: Mask,
     aim: Aim,
-    folds: Sequence[NDArray[np.intp]] = (),
+    folds: Sequence[RowNumbers] = (),
     sample_weight: Array | None = None,
-    kernel: Kernel | None = None,
+    kernel: LandmarkKernel | None = None,
+    refit: bool = True,
 ) -> QValueResult:
     """Learn by every recipe, choose one and set the threshold on the rows left out in turn, and refit on all rows.
 
-    `folds` are the row numbers to leave out, each row once; with none the recipe is the default and the threshold that
-    of the training rows.
+    `folds` are the row numbers to leave out, each row at most once; with none the recipe is the default and the
+    threshold that of the training rows. Without `refit` the model is the one that was learned without the one fold.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3)); target = np.arange(2000) % 2 == 0
@@ -98,27 +111,30 @@ def solve(
     >>> bool(found.model.w[0] > 10 * abs(found.model.w[1]))
     True
     """
-    weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
-    rows = Rows(X, is_target, weight)
-    left_out = _left_out(rows, aim, folds, kernel)
-    counts = counted(left_out, rows, aim.max_q)
+    matches = Matches.of(Rows.of(X).packed(), is_target, sample_weight)
+    scores, models = _left_out(matches, aim, folds, kernel)
+    judges = matches.take(np.concatenate(list(folds))) if folds else matches
+    counts = counted(scores, judges, aim.max_q)
     recipe = choose(counts)
-    model = learn(rows, aim, kernel if recipe in (CURVED, CURVED_MEAN) else None)[recipe]
-    threshold, accepted = _threshold(left_out[recipe] if counts else model(X), rows, aim.max_q)
-    model = Model(model.w, model.intercept - threshold, model.features)
+    if refit or not folds:
+        models = learn(matches, aim, kernel if recipe in (CURVED, CURVED_MEAN) else None)
+    model = models[recipe]
+    threshold, accepted = _threshold(scores[recipe] if counts else model(matches.rows), judges, aim.max_q)
+    model = dataclasses.replace(model, intercept=model.intercept - threshold)
     held = {name: float(count.mean()) for name, count in counts.items()}
-    return QValueResult(model, accepted, recipe, held, aim.rounds * (1 + len(folds)))
+    n_iter = aim.rounds * (len(folds) + bool(refit or not folds))
+    return QValueResult(model, accepted, recipe, held, n_iter, _status(model, accepted, aim.max_q))
 
 
-def counted(scores: Mapping[str, Array], rows: Rows, max_q: float) -> dict[str, Array]:
+def counted(scores: Mapping[str, Array], matches: Matches, max_q: float) -> dict[str, Array]:
     """For each recipe the targets accepted at caps around `max_q`.
 
     Where the longest lists hold fewer than ten decoys the counts say little: then the cap is doubled until they do."""
     cap = max_q
     while True:
-        counts = {name: steps.accepted_at(found, rows, steps.around(cap)) for name, found in scores.items()}
+        counts = {name: steps.accepted_at(found, matches, steps.around(cap)) for name, found in scores.items()}
         longest = max((float(count.mean()) for count in counts.values()), default=np.inf)
-        if cap * longest >= DECOYS or cap > 0.25:
+        if cap * longest >= DECOYS or cap > LARGEST_CAP:
             return counts
         cap *= 2.0
 
@@ -140,44 +156,47 @@ def most(count: Mapping[str, float], names: Iterable[str]) -> str:
     return max((name for name in names if name in count), key=lambda name: count[name])
 
 
-def learn(rows: Rows, aim: Aim, kernel: Kernel | None = None) -> dict[str, Model]:
+def learn(matches: Matches, aim: Aim, kernel: LandmarkKernel | None = None) -> dict[str, MatchScore]:
     """The model of every recipe, with the training threshold at 0 and the median decoy at -1."""
-    flat = Rows(with_ones(rows.Z), rows.is_target, rows.weight)
+    flat = matches.with_ones()
 
     def level(w: Array) -> Array:
         return levelled(w, flat, aim.max_q)
 
-    starts = (steps.best_column(flat, max(aim.max_q, steps.LOOP_Q)), steps.logistic(flat, aim.C))
+    starts = (steps.best_column(flat, max(aim.max_q, steps.OPTIONS.loop_q)), steps.logistic(flat, aim.C))
     looped = max(
-        (steps.loop(flat, w, aim) for w in starts), key=lambda w: steps.accepted_around(flat.Z @ w, flat, aim.max_q)
+        (steps.loop(flat, w, aim) for w in starts),
+        key=lambda w: steps.accepted_around(flat.rows.scores(w), flat, aim.max_q),
     )
     mixed = level(steps.mixture(flat, looped, aim))
     climbed = level(steps.annealed(flat, mixed, aim))
     found = {"loop": level(looped), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
-    models = {name: Model(w[:-1], float(w[-1])) for name, w in found.items()}
-    return models if kernel is None else models | _curved(rows, models["mixture"], aim, kernel)
+    models = {name: MatchScore(w[:-1], float(w[-1])) for name, w in found.items()}
+    return models if kernel is None else models | _curved(matches, models["mixture"], aim, kernel)
 
 
-def _curved(rows: Rows, start: Model, aim: Aim, kernel: Kernel) -> dict[str, Model]:
+def _curved(matches: Matches, start: MatchScore, aim: Aim, kernel: LandmarkKernel) -> dict[str, MatchScore]:
     """From the linear mixture to one on the kernel's features, and the mean of both."""
-    features = _place(rows, start(rows.Z), kernel)
-    curved = Rows(with_ones(features(rows.Z)), rows.is_target, rows.weight)
-    flat = np.zeros(curved.Z.shape[1])
+    features = _place(matches, start(matches.rows), kernel)
+    curved = Matches(Rows.of(features(matches.rows)), matches.is_target, matches.weight).with_ones()
+    flat = np.zeros(curved.rows.n_cols)
     flat[: len(start.w)], flat[-1] = start.w, start.intercept
-    mixed = levelled(steps.mixture(curved, flat, replace(aim, rounds=(aim.rounds + 1) // 2)), curved, aim.max_q)
+    half = dataclasses.replace(aim, rounds=(aim.rounds + 1) // 2)
+    mixed = levelled(steps.mixture(curved, flat, half), curved, aim.max_q)
     found = {CURVED: mixed, CURVED_MEAN: levelled(flat + mixed, curved, aim.max_q)}
-    return {name: Model(w[:-1], float(w[-1]), features) for name, w in found.items()}
+    return {name: MatchScore(w[:-1], float(w[-1]), features) for name, w in found.items()}
 
 
-def _place(rows: Rows, scores: Array, kernel: Kernel) -> Landmarks:
+def _place(matches: Matches, scores: Array, kernel: LandmarkKernel) -> Landmarks:
     """Half the landmarks on targets drawn by their chance of being right, half on the decoys of highest score."""
     draw, half = np.random.default_rng(kernel.seed), max(1, kernel.n_landmarks // 2)
-    right = np.where(rows.is_target, chance_right(scores, rows.is_target, rows.weight), 0.0)
-    likely = np.flatnonzero(right > LIKELY if (right > LIKELY).any() else rows.is_target)
-    decoys = np.flatnonzero(~rows.is_target)
+    target, rows = matches.is_target, matches.rows
+    right = np.where(target, chance_right(scores, target, matches.weight), 0.0)
+    likely = np.flatnonzero(right > LIKELY if (right > LIKELY).any() else target)
+    decoys = np.flatnonzero(~target)
     close = decoys[np.argsort(-scores[decoys], kind="stable")[: CLOSE * half]]
-    chosen = [draw.choice(pool, min(half, len(pool)), replace=False) for pool in (likely, close)]
-    return place(rows.Z[np.concatenate(chosen)], kernel.gamma)
+    chosen = np.concatenate([draw.choice(pool, min(half, len(pool)), replace=False) for pool in (likely, close)])
+    return place(rows.source[chosen if rows.which is None else rows.which[chosen]], kernel.gamma)
 
 
 def solve_stochastic(
@@ -186,36 +205,51 @@ def solve_stochastic(
     """The stream learner of 002 (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
     cap = Precision() >= 1.0 / (1.0 + max_q)
     problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
-    stream = Stream(problem, X.shape[1])
-    weight = np.ones(len(is_target)) if sample_weight is None else sample_weight
+    matches = Matches.of(X, is_target, sample_weight)
+    stream = Stream(problem, matches.rows.n_cols)
     signs = np.where(is_target, 1, -1).astype(np.int8)
     for number in range(passes):
-        stream.learn(X, signs, weight, Pass(shuffle=True, number=number, fresh=True))
+        stream.learn(
+            steps.written_out(matches.rows), signs, matches.weight, Pass(shuffle=True, number=number, fresh=True)
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of its own sample: the rows are counted here
         w = stream.model().w
-    threshold, accepted = _threshold(np.asarray(X @ w).ravel(), Rows(X, is_target, weight), max_q)
-    return QValueResult(Model(w, -threshold), accepted, "stochastic", {}, passes)
+    threshold, accepted = _threshold(matches.rows.scores(w), matches, max_q)
+    model = MatchScore(w, -threshold)
+    return QValueResult(model, accepted, "stochastic", {}, passes, _status(model, accepted, max_q))
 
 
 # -- pieces ---------------------------------------------------------------------------------------------------------
-def _left_out(rows: Rows, aim: Aim, folds: Sequence[NDArray[np.intp]], kernel: Kernel | None) -> dict[str, Array]:
-    """The scores of each row by the models that were learned without it."""
-    scores: dict[str, Array] = {}
+def _left_out(
+    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None
+) -> tuple[dict[str, Array], dict[str, MatchScore]]:
+    """The scores of the rows of every fold, one after another, by models learned without it; and the last of these."""
+    scores: dict[str, list[Array]] = {}
+    models: dict[str, MatchScore] = {}
     for fold in folds:
-        rest = np.ones(len(rows.is_target), dtype=bool)
+        rest = np.ones(len(matches.is_target), dtype=bool)
         rest[fold] = False
-        for name, model in learn(rows[rest], aim, kernel).items():
-            scores.setdefault(name, np.zeros(len(rows.is_target)))[fold] = model(rows.Z[fold])
-    return scores
+        models, rows = learn(matches.take(rest), aim, kernel), matches.rows.take(fold)
+        for name, model in models.items():
+            scores.setdefault(name, []).append(model(rows))
+    return {name: np.concatenate(found) for name, found in scores.items()}, models
 
 
-def _threshold(scores: Array, rows: Rows, max_q: float) -> tuple[float, float]:
+def _status(model: MatchScore, accepted: float, max_q: float) -> Status:
+    if not (np.isfinite(model.w).all() and np.isfinite(model.intercept)):
+        return Status(Ended.TROUBLE, "the coefficients are not finite")
+    if not accepted:
+        return Status(Ended.INFEASIBLE, f"no threshold keeps the decoys within {max_q:g} of the targets")
+    return SOLVED
+
+
+def _threshold(scores: Array, matches: Matches, max_q: float) -> tuple[float, float]:
     """Between the last accepted score of the longest list with ``D <= q T`` and the next one, and its targets.
 
     No 1 is added to the decoys here: this is the cap itself, not an estimate of what will be found."""
     order = np.argsort(-scores, kind="stable")
-    values, target, weight = scores[order], rows.is_target[order], rows.weight[order]
+    values, target, weight = scores[order], matches.is_target[order], matches.weight[order]
     targets, decoys = np.cumsum(np.where(target, weight, 0.0)), np.cumsum(np.where(target, 0.0, weight))
     ends = np.r_[values[1:] != values[:-1], True]
     good = np.flatnonzero(ends & (targets > 0) & (decoys <= max_q * targets))

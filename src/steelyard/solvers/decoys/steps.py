@@ -15,7 +15,7 @@ returns another w that accepts more targets within a cap q on decoys per target,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,32 +25,51 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from ...rows import Rows
 from ...statistics.target_decoy import Array, Mask, chance_right, cut, weighted_q_values
 from ..linear import cost_sensitive
 
-ROUNDS = 10
-WIDTHS = (0.5, 0.25)  # of the sigmoid, in distances from the threshold to the median decoy
-REACH = 6.0  # widths below the threshold at which a row is beyond the sigmoid
-STEPS = 30  # of L-BFGS at each width
-COLUMNS = 64  # tried alone, those with the largest difference in means
-LOOP_Q = 0.1  # the loop passes targets at this rate where the cap is lower: more rows to learn from, a better start
-LOOP_COST = 3.0  # of a decoy against a target in the loop's SVM, as Percolator often sets it
-MIXTURE_COST = 5.0  # the same in the mixture
-SETTLED = 0.02  # rounds end when the targets that passed, or the chances of being right, change by no more than this
-AROUND = (0.5, 0.7, 1.0, 1.4, 2.0)  # times q: where lists are counted to compare scores
-GAP = 1e-3
+TINY = 1e-300  # keeps a division by nothing from being one
+PIECE = 2**21  # entries at a time: about 10 ms
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """How the steps work."""
+
+    loop_q: float = 0.1
+    loop_cost: float = 3.0
+    mixture_cost: float = 5.0
+    settled: float = 0.02
+    hopeless: float = 1e-3
+    widths: tuple[float, ...] = (0.5, 0.25)
+    reach: float = 6.0
+    climbs: int = 30
+    columns: int = 64
+    around: tuple[float, ...] = (0.5, 0.7, 1.0, 1.4, 2.0)
+    gap: float = 1e-3
+
+
+OPTIONS = StepOptions()
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Columns (Z where a last one is all ones), which row is a target, and how much each counts."""
+class Matches:
+    """Rows (in the steps with a last column of ones), which of them is a target, and how much each counts."""
 
-    Z: Any
+    rows: Rows
     is_target: Mask
     weight: Array
 
-    def __getitem__(self, which: NDArray[Any]) -> Rows:
-        return Rows(self.Z[which], self.is_target[which], self.weight[which])
+    @classmethod
+    def of(cls, X: Any, is_target: Mask, weight: Array | None = None) -> Matches:
+        return cls(Rows.of(X), is_target, np.ones(len(is_target)) if weight is None else weight)
+
+    def take(self, which: NDArray[Any]) -> Matches:
+        return Matches(self.rows.take(which), self.is_target[which], self.weight[which])
+
+    def with_ones(self) -> Matches:
+        return Matches(self.rows.with_constant(), self.is_target, self.weight)
 
 
 @dataclass(frozen=True)
@@ -59,130 +78,156 @@ class Aim:
 
     max_q: float
     C: float = 10.0
-    rounds: int = ROUNDS
+    rounds: int = 10
 
 
-def best_column(rows: Rows, max_q: float) -> Array:
+def best_column(matches: Matches, max_q: float, options: StepOptions = OPTIONS) -> Array:
     """The column, up or down, that accepts most targets by itself.
 
     Wrong targets are like decoys, so the difference in means has the direction of the right ones."""
-    Z, t, weight = rows.Z, rows.is_target, rows.weight
-    sides = [np.where(side, weight, 0.0) / max(float(weight[side].sum()), 1e-300) for side in (t, ~t)]
-    apart = np.asarray(Z.T @ sides[0] - Z.T @ sides[1]).ravel()[:-1]
-    spread = np.sqrt(np.asarray(_squares(Z).T @ (weight / weight.sum())).ravel()[:-1])
-    tried = np.argsort(-np.abs(apart) / np.maximum(spread, 1e-300), kind="stable")[:COLUMNS]
+    rows, t, weight = matches.rows, matches.is_target, matches.weight
+    sides = [np.where(side, weight, 0.0) / max(float(weight[side].sum()), TINY) for side in (t, ~t)]
+    apart = rows.sums(sides[0] - sides[1])[:-1]
+    spread = np.sqrt(_mean_squares(rows, weight))
+    tried = np.argsort(-np.abs(apart) / np.maximum(spread, TINY), kind="stable")[: options.columns]
     signs = np.where(apart < 0, -1.0, 1.0)
-    best = max(tried, key=lambda j: accepted_around(signs[j] * _column(Z, j), rows, max_q))
-    w = np.zeros(Z.shape[1])
+    best = max(tried, key=lambda j: accepted_around(signs[j] * _column(rows, int(j)), matches, max_q))
+    w = np.zeros(rows.n_cols)
     w[best] = signs[best]
     return w
 
 
-def loop(rows: Rows, w: Array, aim: Aim) -> Array:
+def loop(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
     """Percolator's: the targets that pass now against all decoys, in turns until they settle."""
-    before, level = np.zeros(len(rows.is_target), dtype=bool), max(aim.max_q, LOOP_Q)
+    target, weight = matches.is_target, matches.weight
+    before, level = np.zeros(len(target), dtype=bool), max(aim.max_q, options.loop_q)
     for _ in range(aim.rounds):
-        q = weighted_q_values(rows.Z @ w, rows.is_target, rows.weight)
-        passed = rows.is_target & (q <= level)
-        if rows.weight[passed != before].sum() <= SETTLED * rows.weight[passed].sum():
+        passed = target & (weighted_q_values(matches.rows.scores(w), target, weight) <= level)
+        if weight[passed != before].sum() <= options.settled * weight[passed].sum():
             return w
-        before, use = passed, passed | ~rows.is_target
-        w = _fit(rows[use], rows.weight[use], LOOP_COST, aim.C, "squared_hinge")
+        before, use = passed, passed | ~target
+        w = _fit(matches.take(use), weight[use], options.loop_cost, aim.C, "squared_hinge", options.gap)
     return w
 
 
-def mixture(rows: Rows, w: Array, aim: Aim) -> Array:
+def mixture(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
     """Targets weighed by their chance of being right against all decoys, in turns until the chances settle."""
-    before = np.zeros(len(rows.is_target))
+    target = matches.is_target
+    before = np.zeros(len(target))
     for _ in range(aim.rounds):
-        right = chance_right(rows.Z @ w, rows.is_target, rows.weight)
-        mass = np.where(rows.is_target, right, 0.0) * rows.weight
-        if np.abs(mass - before).sum() <= SETTLED * mass.sum():
+        right = chance_right(matches.rows.scores(w), target, matches.weight)
+        mass = np.where(target, right, 0.0) * matches.weight
+        if np.abs(mass - before).sum() <= options.settled * mass.sum():
             return w
-        before, weight = mass, np.where(rows.is_target, mass, rows.weight)
-        use = weight > 1e-3 * rows.weight
-        w = _fit(rows[use], weight[use], MIXTURE_COST, aim.C, "logistic")
+        before, weight = mass, np.where(target, mass, matches.weight)
+        use = weight > options.hopeless * matches.weight
+        w = _fit(matches.take(use), weight[use], options.mixture_cost, aim.C, "logistic", options.gap)
     return w
 
 
-def annealed(rows: Rows, w: Array, aim: Aim) -> Array:
+def annealed(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
     """Ascent of ``sum of s(f/h) over targets - r times that over decoys``, for widths h that shrink."""
-    for width in WIDTHS:
-        w = levelled(w, rows, aim.max_q)
-        scores = rows.Z @ w
-        right = chance_right(scores, rows.is_target, rows.weight)
-        rate = exchange_rate(scores, right, rows, aim.max_q)
-        near = rows[scores > -REACH * width]
-        w = _climb(near, w, width, np.where(near.is_target, 1.0, -rate) * near.weight)
+    for width in options.widths:
+        w = levelled(w, matches, aim.max_q)
+        scores = matches.rows.scores(w)
+        right = chance_right(scores, matches.is_target, matches.weight)
+        rate = exchange_rate(scores, right, matches, aim.max_q)
+        near = matches.take(scores > -options.reach * width)
+        gain = np.where(near.is_target, 1.0, -rate) * near.weight
+        w = _climb(near, w, width, gain, options.climbs)
     return w
 
 
-def _climb(rows: Rows, w: Array, width: float, gain: Array) -> Array:
-    size = float(np.abs(gain).sum())
+def _climb(matches: Matches, w: Array, width: float, gain: Array, steps: int) -> Array:
+    rows, size = matches.rows, float(np.abs(gain).sum())
+    if size == 0.0:  # no row is near the threshold: there is nothing to climb on
+        return w
 
     def loss(v: Array) -> tuple[float, Array]:
-        s = expit(rows.Z @ v / width)
-        return -float(gain @ s) / size, -(rows.Z.T @ (gain * s * (1.0 - s))) / (width * size)
+        s = expit(rows.scores(v) / width)
+        return -float(gain @ s) / size, -rows.sums(gain * s * (1.0 - s)) / (width * size)
 
-    found = minimize(loss, w, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    found = minimize(loss, w, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return np.asarray(found.x, dtype=np.float64)
 
 
-def exchange_rate(scores: Array, right: Array, rows: Rows, max_q: float) -> float:
+def exchange_rate(scores: Array, right: Array, matches: Matches, max_q: float) -> float:
     """Targets won per decoy let in at the threshold, from 1 to 1/q."""
-    threshold = cut(scores, rows.is_target, rows.weight, max_q).threshold
+    threshold = cut(scores, matches.is_target, matches.weight, max_q).threshold
     above = right[scores >= threshold]
     wrong = 1.0 - float(above.min()) if len(above) else 0.0
-    return float(np.clip(1.0 / max(wrong, max_q, 1e-6), 1.0, None))
+    return max(1.0, 1.0 / max(wrong, max_q))
 
 
-def accepted_at(scores: Array, rows: Rows, caps: Sequence[float]) -> Array:
+def accepted_at(scores: Array, matches: Matches, caps: Sequence[float]) -> Array:
     """How many targets have a q-value within each of the caps."""
-    q = weighted_q_values(scores, rows.is_target, rows.weight)[rows.is_target]
-    weight = rows.weight[rows.is_target]
+    q = weighted_q_values(scores, matches.is_target, matches.weight)[matches.is_target]
+    weight = matches.weight[matches.is_target]
     return np.array([weight[q <= cap].sum() for cap in caps])
 
 
-def accepted_around(scores: Array, rows: Rows, max_q: float) -> float:
+def accepted_around(scores: Array, matches: Matches, max_q: float, options: StepOptions = OPTIONS) -> float:
     """Targets accepted, averaged over caps around `max_q`: less of a lottery than the one count."""
-    return float(accepted_at(scores, rows, around(max_q)).mean())
+    return float(accepted_at(scores, matches, around(max_q, options)).mean())
 
 
-def around(max_q: float) -> list[float]:
-    return [max_q * times for times in AROUND]
+def around(max_q: float, options: StepOptions = OPTIONS) -> list[float]:
+    return [max_q * times for times in options.around]
 
 
-def levelled(w: Array, rows: Rows, max_q: float) -> Array:
+def levelled(w: Array, matches: Matches, max_q: float) -> Array:
     """The same ranking with the threshold at 0 and the median decoy at -1."""
-    scores = rows.Z @ w
-    zero = cut(scores, rows.is_target, rows.weight, max_q).threshold
+    scores = matches.rows.scores(w)
+    zero = cut(scores, matches.is_target, matches.weight, max_q).threshold
     if not np.isfinite(zero):
-        zero = float(scores[rows.is_target].max())
-    size = zero - float(np.median(scores[~rows.is_target]))
-    if not size > 1e-12 * max(1.0, abs(zero)):
+        zero = float(scores[matches.is_target].max())
+    size = zero - float(np.median(scores[~matches.is_target]))
+    if not size > 1e-12 * max(1.0, abs(zero)):  # the threshold is at the median decoy, but for rounding
         size = max(float(np.abs(scores - zero).max()), 1e-12)
     w = w.copy()
     w[-1] -= zero
     return w / size
 
 
-def _fit(rows: Rows, weight: Array, decoy_cost: float, C: float, loss: str) -> Array:
-    y = np.where(rows.is_target, 1.0, -1.0)
-    return cost_sensitive.solve(rows.Z, y, 1.0, decoy_cost, C, GAP, loss, sample_weight=weight).w
+def logistic(matches: Matches, C: float, options: StepOptions = OPTIONS) -> Array:
+    return _fit(matches, matches.weight, 1.0, C, "logistic", options.gap)
 
 
-def logistic(rows: Rows, C: float) -> Array:
-    return _fit(rows, rows.weight, 1.0, C, "logistic")
+def _fit(matches: Matches, weight: Array, decoy_cost: float, C: float, loss: str, gap: float) -> Array:
+    y = np.where(matches.is_target, 1.0, -1.0)
+    return cost_sensitive.solve(written_out(matches.rows), y, 1.0, decoy_cost, C, gap, loss, sample_weight=weight).w
 
 
-def with_ones(X: Any) -> Any:
-    ones = np.ones((X.shape[0], 1))
-    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+# -- columns --------------------------------------------------------------------------------------------------------
+def _mean_squares(rows: Rows, weight: Array) -> Array:
+    """The weighted mean square of every column but the constant one."""
+    total = np.zeros(rows.n_cols - 1)
+    share = weight / weight.sum()
+    for part, x in _pieces(rows):
+        total += np.asarray((x.multiply(x) if rows.is_sparse else x * x).T @ share[part]).ravel()
+    return total
 
 
-def _squares(Z: Any) -> Any:
-    return Z.multiply(Z) if sp.issparse(Z) else Z * Z
+def _column(rows: Rows, j: int) -> Array:
+    if rows.is_sparse:
+        return rows.scores(np.eye(1, rows.n_cols, j)[0])
+    column = rows.source[:, j]
+    return np.asarray(column if rows.which is None else column[rows.which], dtype=np.float64)
 
 
-def _column(Z: Any, j: int) -> Array:
-    return np.asarray(Z[:, [j]].todense() if sp.issparse(Z) else Z[:, j], dtype=np.float64).ravel()
+def _pieces(rows: Rows) -> Iterator[tuple[slice, Any]]:
+    """The stored columns, some rows at a time."""
+    at_once = max(1, PIECE // max(1, rows.n_cols))
+    for start in range(0, rows.n_rows, at_once):
+        part = slice(start, start + at_once)
+        x = rows.source[part if rows.which is None else rows.which[part]]
+        yield part, x.astype(np.float64, copy=False)
+
+
+def written_out(rows: Rows) -> Any:
+    """TEMPORARY: the view as an array, for solvers that do not take rows yet."""
+    x = rows.source if rows.which is None else rows.source[rows.which]
+    if rows.constant == 0.0:
+        return x
+    ones = np.full((rows.n_rows, 1), rows.constant)
+    return sp.hstack([x, ones], format="csr") if rows.is_sparse else np.hstack([x, ones])
