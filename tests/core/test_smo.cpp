@@ -2,6 +2,9 @@
 
 #include "kernel/smo.hpp"
 
+#include <stdexcept>
+#include <thread>
+
 #include "check.hpp"
 
 using namespace steelyard;
@@ -79,6 +82,69 @@ static void test_the_oldest_row_is_dropped_and_the_last_two_stay() {
     expect(kernel.n_computed() == 5, "what was not is computed again");
 }
 
+// Rows of float32, of a view, and of a matrix given: the same numbers as those of the rows written out.
+static void test_views_and_floats() {
+    const Cloud cloud;
+    const KernelSpec spec{KernelKind::rbf, 2.0, 0.0, 3};
+    const std::vector<float> small(cloud.X.begin(), cloud.X.end());
+    KernelRows whole(cloud.rows(), spec, 1e6), floats(DenseRows<float>{small.data(), Cloud::n, Cloud::d}, spec, 1e6);
+    expect(2 * floats.copied_bytes() == whole.copied_bytes(), "float32 stays float32");
+    std::vector<double> K;
+    for (Index i = 0; i < Cloud::n; ++i) K.insert(K.end(), whole.row(i), whole.row(i) + Cloud::n);
+    const std::vector<Index> which = {5, 3, 60, 3};
+    const View view{which.data(), 4, 0.0};
+    KernelRows part(viewed(DenseRows<double>{cloud.X.data(), Cloud::n, Cloud::d}, view), spec, 1e6);
+    KernelRows given(viewed(DenseRows<double>{K.data(), Cloud::n, Cloud::n}, view), {KernelKind::precomputed}, 1e6);
+    double worst = 0, worst_float = 0;
+    for (Index i = 0; i < 4; ++i)
+        for (Index k = 0; k < 4; ++k) {
+            const double wanted = whole.row(which[i])[which[k]];
+            worst = std::max({worst, std::fabs(part.row(i)[k] - wanted), std::fabs(given.row(i)[k] - wanted)});
+            worst_float = std::max(worst_float, std::fabs(floats.row(which[i])[which[k]] - wanted));
+        }
+    expect(worst == 0.0 && worst_float < 1e-6, "a view has the rows and columns that it names");
+    expect(std::fabs(given.diagonal()[2] - 1.0) < 1e-12, "and its diagonal");
+    bool refused = false;
+    const double huge[] = {1e200, 1.0};
+    try {
+        KernelRows(DenseRows<double>{huge, 2, 1}, spec, 1e6);
+    } catch (const std::invalid_argument&) {
+        refused = true;
+    }
+    expect(refused, "norms that overflow are refused");
+}
+
+struct Impatient : Stop {
+    bool look() const override { return true; }
+};
+
+static void test_a_stop_is_heard_and_leaves_the_cache_whole() {
+    const Cloud cloud;
+    const KernelSpec spec{KernelKind::rbf, 2.0, 0.0, 3};
+    KernelRows kernel(cloud.rows(), spec, 1e6);
+    const Impatient stop;
+    std::this_thread::sleep_for(2 * Stop::between_looks);
+    bool stopped = false;
+    try {
+        kernel.row(4, &stop);
+    } catch (const Stopped&) {
+        stopped = true;
+    }
+    expect(stopped && kernel.n_computed() == 0, "the row is left");
+    KernelRows fresh(cloud.rows(), spec, 1e6);
+    expect(std::equal(kernel.row(4), kernel.row(4) + Cloud::n, fresh.row(4)), "and computed when asked for again");
+}
+
+static void test_what_is_no_number_is_never_solved() {
+    const double nan = std::nan("");
+    const double K[] = {1.0, nan, nan, 1.0}, q[] = {1.0, -1.0}, lower[] = {0.0, -1.0}, upper[] = {1.0, 0.0};
+    KernelRows kernel(DenseRows<double>{K, 2, 2}, {KernelKind::precomputed}, 1e6);
+    Smo smo(kernel, {q, lower, upper}, {1e-3, true}, {0.0, 0.0}, {nan, nan});
+    smo.run(10);
+    smo.finish();
+    expect(smo.status().ended == Ended::trouble, "no certificate is made of NaN");
+}
+
 // Solves shifted boxes, looks at the solution, and returns how many steps it took.
 static Index test_optimality(Index slots, bool shrinking) {
     const Cloud cloud;
@@ -98,10 +164,12 @@ static Index test_optimality(Index slots, bool shrinking) {
         Index free = 0;
         for (Index i = 0; i < Cloud::n; ++i) free += smo.b()[i] > lower[i] && smo.b()[i] < upper[i];
         expect(smo.n_active() >= free, "only rows at a bound are left out");
+        expect(smo.n_remembered() <= 2 * smo.n_steps(), "no more is remembered of them than has moved");
         fewest = std::min(fewest, smo.n_active());
     }
     expect((fewest < Cloud::n) == shrinking, "rows at a bound are left out if asked");
     smo.finish();
+    expect(smo.status().solved() && smo.n_remembered() == 0, "solved, and nothing left to remember");
     double sum = 0, lowest = 1e300, highest = -1e300, drift = 0;
     for (Index i = 0; i < Cloud::n; ++i) {
         double product = 0;
@@ -123,6 +191,9 @@ int main() {
     test_rows_against_the_formula();
     test_exponential();
     test_the_oldest_row_is_dropped_and_the_last_two_stay();
+    test_views_and_floats();
+    test_a_stop_is_heard_and_leaves_the_cache_whole();
+    test_what_is_no_number_is_never_solved();
     const Index plain = test_optimality(2, false), shrunk = test_optimality(2, true);
     expect(2 * shrunk < 3 * plain, "rows left out are those that need no step");
     expect(test_optimality(Cloud::n, false) == plain && test_optimality(Cloud::n, true) == shrunk,
