@@ -18,12 +18,12 @@ import numpy as np
 
 from _run import RESULTS, machine
 from steelyard.solvers.decoys import q_value
-from steelyard.solvers.decoys.steps import AROUND, Aim, Rows, accepted_around
+from steelyard.solvers.decoys.steps import OPTIONS, Aim, Matches, accepted_around
 
 SHAPES, SIZES, RATES = ("line", "tails", "bend", "ring"), (2000, 8000), (0.01, 0.05)
 NEW = 30_000
 SHIFT = {"line": (2, 2, 1, 1), "tails": (3, 3, 2, 1), "bend": (2, 2, 1, 1), "ring": (0.5, 0.5, 0.5, 0.5)}
-KERNEL = q_value.Kernel(gamma=0.04, n_landmarks=30)
+KERNEL = q_value.LandmarkKernel(gamma=0.04, n_landmarks=30)
 PERCENT, DEVIATIONS = (0.0, 2.0, 5.0, 10.0, 20.0), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
@@ -37,7 +37,7 @@ def rows(shape, n, rng):
     if shape == "ring":
         angle = rng.uniform(0, 2 * np.pi, right.sum())
         X[right, 4:6] += 3.0 * np.c_[np.cos(angle), np.sin(angle)]
-    return Rows(X, right | (rng.random(n) < 0.5), np.ones(n))
+    return Matches.of(X, right | (rng.random(n) < 0.5))
 
 
 def measure(shape, n, seed):
@@ -47,10 +47,10 @@ def measure(shape, n, seed):
     found = {}
     for rate in RATES:
         aim = Aim(rate)
-        left_out = q_value._left_out(old, aim, folds, KERNEL)
-        counts = q_value.counted(left_out, old, rate)
+        left_out, _ = q_value._left_out(old, aim, folds, KERNEL)
+        counts = q_value.counted(left_out, old.take(np.concatenate(folds)), rate)
         models = q_value.learn(old, aim, KERNEL)
-        accepted = {name: accepted_around(model(new.Z), new, rate) for name, model in models.items()}
+        accepted = {name: accepted_around(model(new.rows), new, rate) for name, model in models.items()}
         counts = {name: count.tolist() for name, count in counts.items()}
         found[str(rate)] = {"left out": counts, "accepted": accepted}
     return found
@@ -61,7 +61,7 @@ def chance(count):
 
     The D decoys of a list are nearly Poisson, and one more has the effect of a cap q that is smaller by the factor
     ``1 - 1/D``: ``dT/dlog(q) / sqrt(D)``, with the ten decoys that a list has at least for D."""
-    return (count[-1] - count[0]) / np.log(AROUND[-1] / AROUND[0]) / np.sqrt(q_value.DECOYS)
+    return (count[-1] - count[0]) / np.log(OPTIONS.around[-1] / OPTIONS.around[0]) / np.sqrt(q_value.DECOYS)
 
 
 def by_deviation(counts, deviations):

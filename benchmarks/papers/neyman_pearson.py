@@ -35,9 +35,9 @@ from sklearn.svm import SVC
 import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, interleaved, write
-from steelyard.estimators._kernel import KernelExpansion
 from steelyard.solvers.kernel import neyman_pearson as machines
 from steelyard.solvers.kernel import smo
+from steelyard.solvers.kernel.expansion import expansion
 
 CAPS = (0.01, 0.05, 0.1, 0.2)
 
@@ -90,15 +90,15 @@ def small_steps(task, rounds, nu=0.5, most=400):
         n += 1
         given_up = None if machine is None else machine.given_up
         machine = machines.dc(part, ratio, machine, given_up)
-        if abs(machine.false_alarms - task.cap) <= machines.PRECISION * task.cap and machine.converged:
+        if abs(machine.false_alarms - task.cap) <= task.rule.precision * task.cap and machine.converged:
             break
         ratio *= 1 + nu * np.clip((machine.false_alarms - task.cap) / task.cap, -1, 1)
     return dataclasses.replace(machine, n_iter=n)
 
 
 SOLVERS = {
-    "annealed": machines.annealed,
-    "uzawa": machines.uzawa,
+    "annealed": machines.solve,
+    "uzawa": lambda task: machines.solve(dataclasses.replace(task, method="uzawa")),
     "annealed, small steps": lambda task: small_steps(task, rounds=1),
     "uzawa, small steps": lambda task: small_steps(task, rounds=50),
 }
@@ -112,10 +112,10 @@ def compare(X, y, X_new, y_new, pairs):
             for name, solver in SOLVERS.items():
                 kernel = smo.Kernel(X, "rbf", gamma=gamma)
                 start = time.process_time()
-                machine = solver(machines.Task(kernel, sign, np.ones(len(y)), cap, C))
+                machine = solver(machines.NeymanPearsonProblem(kernel, sign, np.ones(len(y)), cap, C))
                 seconds = time.process_time() - start
                 support = np.flatnonzero(machine.dual.signed)
-                scores = KernelExpansion(X, machine.dual.signed, machine.dual.bias, "rbf", {"gamma": gamma})(X_new)
+                scores = expansion(X, machine.dual.signed, machine.dual.bias, kernel.function)(X_new)
                 found[f"{cap:g}"][name].append((seconds, *rates(scores > 0, y_new), machine.n_iter, len(support)))
     return {cap: summary(by_solver) for cap, by_solver in found.items()}
 
@@ -162,19 +162,20 @@ def table_3():
 def settling():
     """Overlapping Gaussians, 400 rows: runs that end without settling, where, and whether a tenth of C settles them."""
     out = {}
-    for name, solver in (("annealed", machines.annealed), ("uzawa", machines.uzawa)):
+    for name in ("annealed", "uzawa"):
         runs = unsettled = within = calmed = 0
         for seed, shift, cap, C in itertools.product(range(1000, 1030), (0.3, 0.5), (0.02, 0.1, 0.3), (2.0, 20.0)):
             rng = np.random.default_rng(seed)
             sign = np.where(rng.random(400) < 0.6, 1.0, -1.0)
             X = rng.normal(size=(400, 2)) + shift * sign[:, None] * [1.0, 0.3]
-            task = machines.Task(smo.Kernel(X, "rbf", gamma=0.7), sign, np.ones(400), cap, C)
-            machine = solver(task)
+            kernel = smo.Kernel(X, "rbf", gamma=0.7)
+            task = machines.NeymanPearsonProblem(kernel, sign, np.ones(400), cap, C, method=name)
+            machine = machines.solve(task)
             runs += 1
             if not machine.converged:
                 unsettled += 1
                 within += task.meets_cap(machine.false_alarms)
-                calmed += solver(dataclasses.replace(task, C=C / 10)).converged
+                calmed += machines.solve(dataclasses.replace(task, C=C / 10)).converged
         out[name] = {"runs": runs, "unsettled": unsettled, "within the cap": int(within), "settled at C / 10": calmed}
     return out
 
@@ -211,7 +212,7 @@ def majority(name):
 
 
 def contenders(cap, seed):
-    searched = {"C": "auto", "gamma": "auto", "cv": FOLDS, "random_state": seed}
+    searched = {"C": "auto", "gamma": "search", "cv": FOLDS, "random_state": seed}
     return {
         "annealed": sy.NeymanPearsonClassifier(cap, solver="annealed", **searched),
         "cost grid": sy.NeymanPearsonClassifier(cap, solver="cost-grid", **searched),
@@ -271,11 +272,12 @@ def table_4():
         found = {}
         for seed in range(3):
             X_fit, X_new, y_fit, y_new = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
-            linear = {"kernel": "linear", "random_state": seed}
             for who, model in {
-                "stochastic": sy.NeymanPearsonClassifier(cap, solver="stochastic", **linear),
-                "batch engine": sy.NeymanPearsonClassifier(cap, solver="bundle", **linear),
-                "annealed": sy.NeymanPearsonClassifier(cap, solver="annealed", **linear),
+                "stochastic": sy.OnlineClassifier(
+                    m.Recall(), subject_to=m.fpr <= cap, alpha=1 / len(y_fit), max_iter=5, random_state=seed
+                ),
+                "batch engine": sy.MeasureClassifier(m.Recall(), subject_to=m.fpr <= cap, C=1.0, random_state=seed),
+                "annealed": sy.NeymanPearsonClassifier(cap, solver="annealed", kernel="linear", random_state=seed),
                 "logistic regression": sy.ThresholdClassifier(
                     LogisticRegression(C=100, max_iter=300), m.Recall(), subject_to=m.fpr <= cap, cv=3
                 ),

@@ -31,17 +31,17 @@ def accepted(scores, data, max_q):
 def test_the_best_column_is_the_best_one():
     data = rows()
     counts = {
-        (j, sign): np.mean([accepted(sign * data.rows.source[:, j], data, 0.05 * times) for times in steps.OPTIONS.around])
+        (j, sign): np.mean([accepted(sign * data.rows.source[:, j], data, 0.2 * times) for times in steps.OPTIONS.around])
         for j in range(4) for sign in (1, -1)
     }  # fmt: skip
     j, sign = max(counts, key=counts.get)
-    w = steps.best_column(data, 0.05)
+    w = steps.best_column(data, steps.Aim(0.2))
     assert w[j] == sign
     assert np.count_nonzero(w) == 1
     flipped = steps.Matches.of(-data.rows.source, data.is_target).with_ones()
-    assert steps.best_column(flipped, 0.05)[j] == -sign
+    assert steps.best_column(flipped, steps.Aim(0.2))[j] == -sign
     sparse = steps.Matches.of(sp.csr_matrix(data.rows.source), data.is_target).with_ones()
-    assert np.array_equal(steps.best_column(sparse, 0.05), w)
+    assert np.array_equal(steps.best_column(sparse, steps.Aim(0.2)), w)
 
 
 def test_levelling_keeps_the_ranking_and_sets_the_scale():

@@ -39,7 +39,7 @@ def kernel_params(
             raise ValueError(f"{GAMMA}; got {gamma!r}")
         spread = variance(rows, weight) if gamma == "scale" else 1.0
         gamma = 1.0 / (rows.n_cols * spread) if spread > 0 else 1.0
-    elif not isinstance(gamma, numbers.Real) or not 0.0 < gamma < np.inf:
+    elif not isinstance(gamma, numbers.Real) or not 0.0 < float(gamma) < np.inf:
         raise ValueError(f"{GAMMA}; got {gamma!r}")
     return {"gamma": float(gamma)} | ({"degree": degree, "coef0": coef0} if kernel == "poly" else {})
 

@@ -28,6 +28,8 @@ from ._path_features import KernelFeatures
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 
+# Of the mean variance, for the minimax machine on a kernel's features: there is one for nearly every row, so that their
+# covariances say nothing without a firm ridge. In benchmarks/papers/neyman_pearson.py, figure 4.
 KERNEL_RIDGE = 1e-2
 
 

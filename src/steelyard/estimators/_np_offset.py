@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 
 FOLDS = 5  # scikit-learn's default
-HELD_OUT = 0.3  # of the rows
+HELD_OUT = 0.3  # of the rows: 200 of each class promise a cap of 0.05 at delta = 0.05 (59 negatives are needed)
 
 
 @dataclass(frozen=True, eq=False)

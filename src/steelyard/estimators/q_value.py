@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from ..rows import Rows
 from ..solvers.decoys import q_value
 from ..solvers.decoys.steps import Aim
+from ..solvers.status import Ended
 from ..statistics.target_decoy import check_targets, q_values
 from ._binary import BinaryMixin, Labels, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
@@ -32,6 +33,11 @@ Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 
 WIDE = 0.3  # times gamma="scale"
+ADVICE = {
+    Ended.INFEASIBLE: "So `predict` calls every row a decoy: decoys score as high as the best targets. Try a larger "
+    "max_q, more rows, other features",
+    Ended.TROUBLE: "Scale the features (StandardScaler)",
+}
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
 
 
@@ -167,12 +173,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             self._take_labels(labels)
             self._take(found)
             if not found.status.solved:
-                warnings.warn(
-                    f"{found.status}, so `predict` calls every row a decoy: decoys score as high as the best targets. "
-                    "Try a larger max_q, more rows, other features",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warnings.warn(f"{found.status}. {ADVICE[found.status.ended]}", UserWarning, stacklevel=2)
         return self
 
     def _splits(
@@ -183,9 +184,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             raise ValueError("cv='prefit' needs a model that is fitted already; this classifier fits its own")
         seed = rng.randint(2**31)
         part = Stratum.of(is_target[used], None if groups is None else groups[used])
-        if isinstance(self.cv, numbers.Integral) and self.cv >= 2:
-            n_groups = len(used) if groups is None else len(np.unique(groups[used]))
-            number = min(int(self.cv), n_groups, *([] if groups is not None else [part.rarest()[0]]))
+        if isinstance(self.cv, numbers.Integral) and int(self.cv) >= 2:
+            most = part.rarest()[0] if groups is None else len(np.unique(groups[used]))
+            number = min(int(self.cv), most)
             try:
                 return reshuffled(number, part, seed) if number > 1 else Splits(())
             except ValueError:  # whole groups leave a part without one of the classes
@@ -206,7 +207,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         self._model, self.n_iter_ = found.model, found.n_iter
         self.recipe_, self.held_out_ = found.recipe, found.held_out
         for name in ("coef_", "intercept_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if found.model.features is None:
             self.coef_ = self._sign * found.model.w.reshape(1, -1)
             self.intercept_ = self._sign * np.array([found.model.intercept])

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._binary import encode_labels
 from ..estimators._scored_rows import positive_scores, resolve_response
-from ..measures import rates
 from ..statistics.frontier import Frontier, scan
 from ._axes import axes_or_new
 
@@ -106,8 +105,8 @@ class NeymanPearsonDisplay:
         scores = np.asarray(scores, dtype=np.float64)
         point = None
         if threshold is not None:
-            at = rates(is_positive, scores > threshold, None, pos_label=True)
-            point = (1.0 - at.tnr, at.tpr)
+            called = scores > threshold
+            point = (float(called[~is_positive].mean()), float(called[is_positive].mean()))
         n_positive = int(is_positive.sum())
         display = cls(
             scan(scores, is_positive), len(scores) - n_positive, n_positive, max_fpr=max_fpr, point=point,

@@ -163,7 +163,7 @@ def learn(matches: Matches, aim: Aim, kernel: LandmarkKernel | None = None) -> d
     def level(w: Array) -> Array:
         return levelled(w, flat, aim.max_q)
 
-    starts = (steps.best_column(flat, max(aim.max_q, steps.OPTIONS.loop_q)), steps.logistic(flat, aim.C))
+    starts = (steps.best_column(flat, aim), steps.logistic(flat, aim))
     looped = max(
         (steps.loop(flat, w, aim) for w in starts),
         key=lambda w: steps.accepted_around(flat.rows.scores(w), flat, aim.max_q),

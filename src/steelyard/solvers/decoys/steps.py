@@ -79,9 +79,10 @@ class Aim:
     max_q: float
     C: float = 10.0
     rounds: int = 10
+    how: StepOptions = OPTIONS
 
 
-def best_column(matches: Matches, max_q: float, options: StepOptions = OPTIONS) -> Array:
+def best_column(matches: Matches, aim: Aim) -> Array:
     """The column, up or down, that accepts most targets by itself.
 
     Wrong targets are like decoys, so the difference in means has the direction of the right ones."""
@@ -89,17 +90,17 @@ def best_column(matches: Matches, max_q: float, options: StepOptions = OPTIONS) 
     sides = [np.where(side, weight, 0.0) / max(float(weight[side].sum()), TINY) for side in (t, ~t)]
     apart = rows.sums(sides[0] - sides[1])[:-1]
     spread = np.sqrt(_mean_squares(rows, weight))
-    tried = np.argsort(-np.abs(apart) / np.maximum(spread, TINY), kind="stable")[: options.columns]
-    signs = np.where(apart < 0, -1.0, 1.0)
+    tried = np.argsort(-np.abs(apart) / np.maximum(spread, TINY), kind="stable")[: aim.how.columns]
+    signs, max_q = np.where(apart < 0, -1.0, 1.0), max(aim.max_q, aim.how.loop_q)
     best = max(tried, key=lambda j: accepted_around(signs[j] * _column(rows, int(j)), matches, max_q))
     w = np.zeros(rows.n_cols)
     w[best] = signs[best]
     return w
 
 
-def loop(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
+def loop(matches: Matches, w: Array, aim: Aim) -> Array:
     """Percolator's: the targets that pass now against all decoys, in turns until they settle."""
-    target, weight = matches.is_target, matches.weight
+    target, weight, options = matches.is_target, matches.weight, aim.how
     before, level = np.zeros(len(target), dtype=bool), max(aim.max_q, options.loop_q)
     for _ in range(aim.rounds):
         passed = target & (weighted_q_values(matches.rows.scores(w), target, weight) <= level)
@@ -110,9 +111,9 @@ def loop(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -
     return w
 
 
-def mixture(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
+def mixture(matches: Matches, w: Array, aim: Aim) -> Array:
     """Targets weighed by their chance of being right against all decoys, in turns until the chances settle."""
-    target = matches.is_target
+    target, options = matches.is_target, aim.how
     before = np.zeros(len(target))
     for _ in range(aim.rounds):
         right = chance_right(matches.rows.scores(w), target, matches.weight)
@@ -125,16 +126,16 @@ def mixture(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS
     return w
 
 
-def annealed(matches: Matches, w: Array, aim: Aim, options: StepOptions = OPTIONS) -> Array:
+def annealed(matches: Matches, w: Array, aim: Aim) -> Array:
     """Ascent of ``sum of s(f/h) over targets - r times that over decoys``, for widths h that shrink."""
-    for width in options.widths:
+    for width in aim.how.widths:
         w = levelled(w, matches, aim.max_q)
         scores = matches.rows.scores(w)
         right = chance_right(scores, matches.is_target, matches.weight)
         rate = exchange_rate(scores, right, matches, aim.max_q)
-        near = matches.take(scores > -options.reach * width)
+        near = matches.take(scores > -aim.how.reach * width)
         gain = np.where(near.is_target, 1.0, -rate) * near.weight
-        w = _climb(near, w, width, gain, options.climbs)
+        w = _climb(near, w, width, gain, aim.how.climbs)
     return w
 
 
@@ -189,8 +190,8 @@ def levelled(w: Array, matches: Matches, max_q: float) -> Array:
     return w / size
 
 
-def logistic(matches: Matches, C: float, options: StepOptions = OPTIONS) -> Array:
-    return _fit(matches, matches.weight, 1.0, C, "logistic", options.gap)
+def logistic(matches: Matches, aim: Aim) -> Array:
+    return _fit(matches, matches.weight, 1.0, aim.C, "logistic", aim.how.gap)
 
 
 def _fit(matches: Matches, weight: Array, decoy_cost: float, C: float, loss: str, gap: float) -> Array:

@@ -78,15 +78,15 @@ def expansion(X: Any, coef: Array, bias: float, function: KernelFunction) -> Lin
 def kernel_values(A: Any, B: Any, norms: Array, function: KernelFunction) -> Array:
     """k(a, b) for every row of A (down) and of B (across, with these squared norms); in double precision."""
     products = A @ B.T
-    K = products.toarray() if sp.issparse(products) else np.asarray(products)
+    K: Array = products.toarray() if sp.issparse(products) else np.asarray(products)
     if function.name == "rbf":
         K *= -2.0
         K += _squared_norms(A)[:, None]
         K += norms
         np.maximum(K, 0.0, out=K)
         K *= -function.gamma
-        return np.exp(K, out=K)
-    if function.name == "poly":
+        np.exp(K, out=K)
+    elif function.name == "poly":
         K *= function.gamma
         K += function.coef0
         K **= function.degree

@@ -38,14 +38,18 @@ Flags = NDArray[np.bool_]
 RowNumbers = NDArray[np.intp]
 
 METHODS = ("annealed", "uzawa", "dc", "cost-grid")
-RATIOS = np.logspace(-2, 2, 17)
+RATIOS = np.logspace(-2, 2, 17)  # of the cost grid: a factor 1.8 apart, around where annealed runs end (`multiplier`)
 
 
 @dataclass(frozen=True)
 class Effort:
     """How exactly the convex machines on the way are solved."""
 
+    # Times tol, while the ratio is still far from where it ends: a quarter of the time of 1, and as many runs settle
+    # from 1 to 30 (counted as in `multiplier`).
     loose: float = 10.0
+    # Of SMO in a round: about a minute on thousands of rows, where scaled features need 1 to 10 steps a row. Features
+    # of very unequal scale would take hours, and the status says so instead.
     most_steps: int = 2_000_000
     steps_a_row: int = 100
 

@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 RowNumbers = NDArray[np.intp]
 
-HAIR = 1e-6
-FLAT = 1e-9
+HAIR = 1e-6  # of the largest score: sums of some hundred kernel values, each rounded to 6e-8
+FLAT = 1e-9  # a spread that is rounding: a model that scores all rows alike
 
 
 def at_cap(scores: Array, is_positive: Flags, weight: Array, cap: float) -> frontier.Choice:
