@@ -32,7 +32,7 @@ from ._splits import Splits, Stratum, among, read_cv, reshuffled
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 
-WIDE = 0.3  # times gamma="scale"
+WIDE = 0.3  # times gamma="scale", for gamma=None: chosen with the tables and seeds named in benchmarks/qvalue.py
 ADVICE = {
     Ended.INFEASIBLE: "So `predict` calls every row a decoy: decoys score as high as the best targets. Try a larger "
     "max_q, more rows, other features",

@@ -42,9 +42,11 @@ RowNumbers = NDArray[np.intp]
 
 CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
 DEFAULT = "mixture"  # unless rows left out speak clearly for another
-CLEARLY = 0.05
-DECOYS = 10
-LARGEST_CAP = 0.25
+CLEARLY = 0.05  # so much more must another recipe accept: benchmarks/qvalue_choice.py has the other margins
+DECOYS = 10  # in the lists that are compared: a third of such a number is chance
+LARGEST_CAP = 0.25  # where lists with so few decoys are those of tables too small to compare on
+# Landmarks: targets more likely right than not, and the best so many decoys for each to draw from. Round numbers, of
+# the same tables and seeds as `steps.StepOptions`.
 LIKELY, CLOSE = 0.5, 40
 
 
