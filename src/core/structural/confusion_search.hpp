@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/rows.hpp"
-#include "measure/frontier.hpp"
+#include "base/sort.hpp"
 #include "measure/tape.hpp"
 
 namespace steelyard {
@@ -31,19 +31,19 @@ struct SortedScores {
     double kappa = 1;
     std::vector<double> positive, negative;
     std::vector<double> U, F;
-    std::vector<detail::Entry> entries;  // scratch
+    std::vector<Keyed> entries;  // scratch
 
     Index P() const { return static_cast<Index>(positive.size()); }
     Index N() const { return static_cast<Index>(negative.size()); }
 
     void sort(const double* scores, const bool* is_positive, Index n) {
         entries.resize(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) entries[i] = {detail::to_key(scores[i]), is_positive[i] ? 1.0 : -1.0};
-        detail::radix_sort(entries);
+        for (Index i = 0; i < n; ++i) entries[i] = {key_of(scores[i]), is_positive[i] ? 1.0 : -1.0};
+        radix_sort(entries);
         positive.clear();
         negative.clear();
         for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
-            (entry->mass > 0 ? positive : negative).push_back(detail::to_score(entry->key));
+            (entry->mass > 0 ? positive : negative).push_back(number_of(entry->key));
         U.resize(positive.size() + 1);
         F.resize(negative.size() + 1);
         U[positive.size()] = F[0] = 0;
