@@ -29,7 +29,8 @@ Indices indices_of(const AnyVector& given, const char* what) {
 
 RowsIn dense(const AnyMatrix& X) {
     const auto n = static_cast<Index>(X.shape(0)), d = static_cast<Index>(X.shape(1));
-    if (d > 1 && X.stride(1) != 1) throw std::invalid_argument("the numbers of a dense row must lie side by side");
+    if (n > 0 && d > 1 && X.stride(1) != 1)
+        throw std::invalid_argument("the numbers of a dense row must lie side by side");
     const auto make = [&](auto kind) -> Rows {
         using T = decltype(kind);
         return DenseRows<T>(static_cast<const T*>(X.data()), n, d, n > 1 ? X.stride(0) : d);
