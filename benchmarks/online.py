@@ -22,7 +22,7 @@ from sklearn.linear_model import SGDClassifier
 import steelyard as sy
 import steelyard.measures as m
 from _run import interleaved, write
-from steelyard.solvers.stream.learner import Stream
+from steelyard.solvers.stream.learner import Learner
 from steelyard.solvers.stream.problem import Pass, Problem
 
 REPEATS = 40
@@ -83,7 +83,7 @@ def jobs_for(X, y, shuffle):
     problem = Problem(m.BAKLD(weight=0.5))
 
     def loop():
-        Stream(problem, X.shape[1]).learn(X, signs, None, Pass(shuffle, fresh=True))
+        Learner(problem, X.shape[1]).learn(X, signs, None, Pass(shuffle, disposable=True))
 
     def fit():
         sy.OnlineClassifier(m.BAKLD(weight=0.5), shuffle=shuffle, random_state=0).fit(X, y)

@@ -1,7 +1,10 @@
-// The stream learner in the core: a bad row changes nothing, saved and loaded it goes on alike, dense is sparse.
+// The stream learner in the core: whatever fails changes nothing, saved and loaded it goes on alike, dense is sparse.
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <new>
 #include <random>
+#include <thread>
 
 #include "check.hpp"
 #include "stream/archive.hpp"
@@ -9,13 +12,28 @@
 
 using namespace steelyard;
 
+// Memory that runs out at the n-th request from here.
+static long requests_left = -1;
+static void* given(std::size_t size, std::size_t line) {
+    if (requests_left >= 0 && requests_left-- == 0) throw std::bad_alloc();
+    return line == 0 ? std::malloc(size + 1) : std::aligned_alloc(line, (size + line) / line * line);
+}
+void* operator new(std::size_t size) { return given(size, 0); }
+void* operator new(std::size_t size, std::align_val_t line) { return given(size, static_cast<std::size_t>(line)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size + 1); }
+void operator delete(void* at) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
+void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+
 struct Data {
-    Index n = 3000, d = 7;
+    Index n, d = 7;
     std::vector<double> values;
     std::vector<std::int8_t> y;
     std::vector<std::int32_t> columns, starts;
 
-    Data() : values(static_cast<std::size_t>(n * d)), y(static_cast<std::size_t>(n)) {
+    explicit Data(Index rows = 3000)
+        : n(rows), values(static_cast<std::size_t>(n * d)), y(static_cast<std::size_t>(n)) {
         std::mt19937_64 random(1);
         std::normal_distribution<double> normal;
         for (double& x : values) x = normal(random);
@@ -25,7 +43,7 @@ struct Data {
         for (Index i = 0; i <= n; ++i) starts.push_back(static_cast<std::int32_t>(i * d));
     }
     DenseRows<double> dense(Index from, Index to) const { return {values.data() + from * d, to - from, d}; }
-    SparseRows<double, std::int32_t> sparse() const { return {values.data(), columns.data(), starts.data(), n, d}; }
+    SparseRows<double> sparse() const { return {values.data(), columns.data(), starts.data(), n, d}; }
     Labels labels(Index from = 0) const { return {y.data() + from, nullptr}; }
 };
 
@@ -46,27 +64,146 @@ static Learner make(bool constrained = false, double radius = 0.0) {
 }
 
 static void test_bad_row(Data data) {
-    std::vector<std::uint8_t> held;
     Learner learner = make();
-    learner.learn(data.dense(0, 1000), data.labels(), Pass{}, held);
+    learner.learn(data.dense(0, 1000), data.labels(), Pass{});
     const std::string before = save(learner);
     data.values[static_cast<std::size_t>(1500 * data.d + 2)] = std::numeric_limits<double>::quiet_NaN();
-    expect(learner.learn(data.dense(1000, 2000), data.labels(1000), Pass{}, held) == 500, "the bad row is found");
+    expect(learner.learn(data.dense(1000, 2000), data.labels(1000), Pass{}).row == 500, "the bad row is found");
     expect(save(learner) == before, "a bad row changes nothing");
-    expect(learner.learn(data.dense(1500, 1501), data.labels(1500), Pass{}, held) == 0,
+    expect(learner.learn(data.dense(1500, 1501), data.labels(1500), Pass{}).row == 0,
            "the bad row is found in a small chunk");
     expect(save(learner) == before, "a bad row of a small chunk changes nothing");
 }
 
+// At every single request for memory, in chunks of any size, from any state: all or nothing.
+static void test_no_memory(const Data& data) {
+    for (const bool constrained : {false, true})
+        for (const Index size : {Index{1}, Index{3}, Index{500}}) {
+            Learner learner = make(constrained);
+            learner.learn(data.dense(0, 700), data.labels(), Pass{});
+            Learner twin = learner;
+            const std::string before = save(learner);
+            long failures_seen = 0;
+            for (bool done = false; !done; ++failures_seen) {
+                requests_left = failures_seen;
+                try {
+                    learner.learn(data.dense(700, 700 + size), data.labels(700), Pass{});
+                    done = true;
+                } catch (const std::bad_alloc&) {
+                }
+                requests_left = -1;
+                if (!done) expect(save(learner) == before, "no memory, nothing learned");
+            }
+            twin.learn(data.dense(700, 700 + size), data.labels(700), Pass{});
+            expect(learner.now.coefficients(true) == twin.now.coefficients(true), "and afterwards it goes on as if");
+            if (size == 500) expect(failures_seen > 3, "memory was asked for");
+        }
+}
+
+struct AskedFor : Stop {
+    bool look() const override { return true; }
+};
+
+static void test_stop(const Data& data) {
+    Learner learner = make(true);
+    learner.learn(data.dense(0, 1000), data.labels(), Pass{});
+    const std::string before = save(learner);
+    const Data many(200000);
+    const AskedFor stop;
+    std::this_thread::sleep_for(2 * Stop::between_looks);
+    bool stopped = false;
+    try {
+        learner.learn(many.dense(0, many.n), many.labels(), Pass{}, &stop);
+    } catch (const Stopped&) {
+        stopped = true;
+    }
+    expect(stopped, "a pass hears the stop");
+    expect(save(learner) == before, "a stopped pass changes nothing");
+}
+
+// Columns out of order or named twice are learned like the tidy matrix that they stand for.
+static void test_untidy_rows(const Data& data) {
+    const Index n = 500, d = data.d;
+    std::vector<double> values;
+    std::vector<std::int64_t> columns, starts = {0};
+    std::vector<double> tidy(static_cast<std::size_t>(n * d));
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = d; j-- > 0;) {
+            const double x = data.values[static_cast<std::size_t>(i * d + j)];
+            tidy[static_cast<std::size_t>(i * d + j)] = x;
+            columns.push_back(j), values.push_back(i % 3 == 0 ? 0.75 * x : x);
+        }
+        if (i % 3 == 0)
+            for (Index j = 0; j < d; ++j) {
+                columns.push_back(j);
+                values.push_back(data.values[static_cast<std::size_t>(i * d + j)] * 0.25);
+            }
+        starts.push_back(static_cast<std::int64_t>(columns.size()));
+    }
+    const SparseRows<double> rows(values.data(), columns.data(), starts.data(), n, d);
+    Learner merged = make(), plain = make(), small = make();
+    for (const std::uint64_t number : {0, 1}) {
+        Pass pass;
+        pass.number = number;
+        merged.learn(rows, data.labels(), pass);
+        plain.learn(DenseRows<double>(tidy.data(), n, d), data.labels(), pass);
+    }
+    const auto a = merged.now.coefficients(true), b = plain.now.coefficients(true);
+    for (std::size_t j = 0; j < a.size(); ++j) expect(std::fabs(a[j] - b[j]) < 1e-9, "untidy rows are merged");
+    columns[3] = d;
+    expect(small.learn(rows, data.labels(), Pass{}).what == std::string("outside"), "a column outside is found");
+    columns[3] = -1;
+    expect(small.learn(rows, data.labels(), Pass{}).row == 0, "and a negative one");
+}
+
+static bool loads(Learner& learner, const std::string& bytes) {
+    try {
+        load(learner, bytes.data(), bytes.size());
+        return true;
+    } catch (const std::invalid_argument&) {
+        return false;
+    }
+}
+
+// Whatever is in the bytes, a learner that takes them reads and writes nothing outside (the sanitizers watch).
+static void test_forged_archives(const Data& data) {
+    Learner learner = make(true);
+    learner.learn(data.sparse(), data.labels(), Pass{});
+    const std::string good = save(learner);
+    std::mt19937_64 random(7);
+    const std::int64_t wild[] = {-1, 0, 1, 7, 1 << 20, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max()};
+    int taken = 0;
+    for (std::size_t at = 0; at + 8 <= good.size();
+         at += at < 1500 || at + 3000 > good.size() ? 4 : 1 + random() % 997) {
+        std::string bad = good;
+        std::memcpy(bad.data() + at, &wild[random() % 7], 8);
+        Learner other = make(true);
+        if (!loads(other, bad)) continue;
+        ++taken;
+        const std::vector<double> w(static_cast<std::size_t>(data.d), 1.0);
+        for (int side = 0; side < 2; ++side)
+            other.reservoir.kept.scores(side, w.data()), other.reservoir.kept.dense(side, data.d);
+        other.learn(data.dense(0, 400), data.labels(), Pass{});
+    }
+    expect(taken > 10, "some forgeries are only other numbers");
+    Learner other = make(true);
+    other.reservoir.kept.places[0].resize(1), other.reservoir.kept.weight[0].resize(1);
+    other.reservoir.kept.places[0][0] = {std::int64_t{1} << 40, 7, 0};
+    other.reservoir.counters.accepted[0] = other.reservoir.counters.offered[0] = 1;
+    other.reservoir.counters.next[0] = 2;
+    Learner fresh = make(true);
+    expect(!loads(fresh, save(other)), "a row that lies outside its memory is refused");
+    expect(!loads(fresh, good.substr(0, good.size() - 8)) && !loads(fresh, good + "x"), "and so are other lengths");
+}
+
 static void test_archive(const Data& data) {
     for (const bool constrained : {false, true}) {
-        std::vector<std::uint8_t> held;
         Learner learner = make(constrained), twin = make(constrained);
-        learner.learn(data.dense(0, 1234), data.labels(), Pass{}, held);
+        learner.learn(data.dense(0, 1234), data.labels(), Pass{});
         const std::string bytes = save(learner);
         load(twin, bytes.data(), bytes.size());
-        learner.learn(data.dense(1234, 3000), data.labels(1234), Pass{}, held);
-        twin.learn(data.dense(1234, 3000), data.labels(1234), Pass{}, held);
+        learner.learn(data.dense(1234, 3000), data.labels(1234), Pass{});
+        twin.learn(data.dense(1234, 3000), data.labels(1234), Pass{});
         expect(save(twin) == save(learner), "a loaded learner goes on alike");
         bool refused = false;
         try {
@@ -79,15 +216,14 @@ static void test_archive(const Data& data) {
 }
 
 static void test_dense_is_sparse(const Data& data) {
-    std::vector<std::uint8_t> held;
     Learner dense = make(), sparse = make();
     Pass pass;
     pass.shuffle = true;
-    dense.learn(data.dense(0, data.n), data.labels(), pass, held);
-    sparse.learn(data.sparse(), data.labels(), pass, held);
+    dense.learn(data.dense(0, data.n), data.labels(), pass);
+    sparse.learn(data.sparse(), data.labels(), pass);
     const auto a = dense.now.coefficients(true), b = sparse.now.coefficients(true);
     for (std::size_t j = 0; j < a.size(); ++j) expect(std::fabs(a[j] - b[j]) < 1e-9, "dense and sparse learn alike");
-    const auto s = dense.reservoir.kept.scores(1, a), t = sparse.reservoir.kept.scores(1, a);
+    const auto s = dense.reservoir.kept.scores(1, a.data()), t = sparse.reservoir.kept.scores(1, a.data());
     expect(!s.empty() && s.size() == t.size(), "reservoirs hold as much");
     for (std::size_t k = 0; k < s.size(); ++k) expect(std::fabs(s[k] - t[k]) < 1e-9, "reservoirs hold the same rows");
 }
@@ -98,12 +234,11 @@ static void test_plain_is_any(const Data& data) {
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = 0.3 * static_cast<double>(i % 5);
     for (const double* weights : {static_cast<const double*>(nullptr), static_cast<const double*>(weight.data())})
         for (const bool shuffle : {false, true}) {
-            std::vector<std::uint8_t> held;
             Learner plain = make(), any = make(false, 1e100);
             Pass pass;
             pass.shuffle = shuffle;
             const Labels labels{data.y.data(), weights};
-            for (Learner* learner : {&plain, &any}) learner->learn(data.sparse(), labels, pass, held);
+            for (Learner* learner : {&plain, &any}) learner->learn(data.sparse(), labels, pass);
             expect(plain.now.coefficients(true) == any.now.coefficients(true), "both loops learn the same weights");
             expect(plain.now.intercept(true) == any.now.intercept(true), "both loops learn the same offset");
             expect(plain.now.history.marks == any.now.history.marks, "both loops have the same history");
@@ -113,17 +248,16 @@ static void test_plain_is_any(const Data& data) {
 
 // Most of these chunks are smaller than the blocks in which labels are counted, so each row is offered on its own.
 static void test_chunks_offer_alike(const Data& data) {
-    std::vector<std::uint8_t> held;
     Learner whole = make(), cut = make();
-    whole.learn(data.dense(0, data.n), data.labels(), Pass{}, held);
+    whole.learn(data.dense(0, data.n), data.labels(), Pass{});
     for (Index from = 0, to; from < data.n; from = to) {
         to = std::min(data.n, from + 1 + from % 11);
-        cut.learn(data.dense(from, to), data.labels(from), Pass{}, held);
+        cut.learn(data.dense(from, to), data.labels(from), Pass{});
     }
     const auto w = whole.now.coefficients(true);
     expect(cut.now.coefficients(true) == w, "chunks do not change the weights");
     for (int side = 0; side < 2; ++side) {
-        expect(whole.reservoir.kept.scores(side, w) == cut.reservoir.kept.scores(side, w),
+        expect(whole.reservoir.kept.scores(side, w.data()) == cut.reservoir.kept.scores(side, w.data()),
                "nor what the reservoir holds");
         expect(whole.reservoir.counters.accepted[side] == cut.reservoir.counters.accepted[side], "nor what it counts");
     }
@@ -132,6 +266,10 @@ static void test_chunks_offer_alike(const Data& data) {
 int main() {
     const Data data;
     test_bad_row(data);
+    test_no_memory(data);
+    test_stop(data);
+    test_untidy_rows(data);
+    test_forged_archives(data);
     test_archive(data);
     test_dense_is_sparse(data);
     test_plain_is_any(data);

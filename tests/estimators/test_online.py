@@ -154,12 +154,12 @@ def test_partial_fit_goes_on_after_fit_and_warm_start():
     fitted = sy.OnlineClassifier(random_state=0).fit(X[:2000], y[:2000])
     before = bits(fitted)
     fitted.partial_fit(X[2000:], y[2000:])
-    assert fitted._stream.n_rows == 4000
+    assert fitted._learner.n_rows == 4000
     assert not np.array_equal(bits(fitted), before)
     warm = sy.OnlineClassifier(random_state=0, warm_start=True).fit(X, y)
-    assert warm.fit(X, y)._stream.n_rows == 8000
+    assert warm.fit(X, y)._learner.n_rows == 8000
     cold = sy.OnlineClassifier(random_state=0).fit(X, y)
-    assert cold.fit(X, y)._stream.n_rows == 4000
+    assert cold.fit(X, y)._learner.n_rows == 4000
 
 
 def test_history_is_a_learning_curve():
@@ -216,12 +216,12 @@ def test_other_linear_constraints(constraint):
 def test_a_bad_row_changes_nothing(value, make, size):
     X, y = rows(4000)
     model = sy.OnlineClassifier(random_state=0).partial_fit(X[:2000], y[:2000])
-    before, state = bits(model), model._stream.save()
+    before, state = bits(model), model._learner.save()
     bad = X[2000 : 2000 + size].copy()
     bad[-1, 3] = value
     with pytest.raises(ValueError, match=rf"row {size - 1}, column 3.*as it was before it"):
         model.partial_fit(make(bad), y[2000 : 2000 + size])
-    assert model._stream.save() == state
+    assert model._learner.save() == state
     assert np.array_equal(bits(model), before)
     model.partial_fit(X[2000:], y[2000:])
     assert np.array_equal(bits(model), bits(sy.OnlineClassifier(random_state=0).partial_fit(X, y)))
@@ -233,10 +233,10 @@ def test_nan_in_row_one_million():
     y = (X[:, 0] > 1).astype(int)
     X[1_000_000, 1] = np.nan
     model = sy.OnlineClassifier(random_state=0).partial_fit(X[:10], y[:10], classes=[0, 1])
-    state = model._stream.save()
+    state = model._learner.save()
     with pytest.raises(ValueError, match=r"NaN: row 1000000, column 1"):
         model.partial_fit(X, y)
-    assert model._stream.save() == state
+    assert model._learner.save() == state
 
 
 def test_one_class_for_a_while():
@@ -299,14 +299,14 @@ def test_columns_outside_a_sparse_matrix_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "newton"}, "solver is 'auto' or one of"),
+        ({"solver": "newton"}, "solver must be one of 'auto'"),
         ({"reward": "sigmoid"}, "not concave"),
-        ({"reward": "square"}, "reward is one of"),
-        ({"eta0": -1.0}, "eta0 must be a positive number"),
+        ({"reward": "square"}, "reward must be one of"),
+        ({"eta0": -1.0}, "eta0 must be a finite number above 0"),
         ({"alpha": -1.0}, "alpha must be"),
         ({"refresh": 0}, "refresh must be a whole number of at least 1"),
         ({"max_iter": 0}, "max_iter"),
-        ({"dual_rates": "none"}, "dual_rates is"),
+        ({"dual_rates": "none"}, "dual_rates must be one of"),
         ({"solver": "neyman-pearson"}, "needs a constraint"),
         ({"subject_to": m.fpr <= 0.1, "solver": "nemsis"}, "needs solver='neyman-pearson'"),
         ({"subject_to": m.GMean() >= 0.9}, "not linear"),
@@ -325,7 +325,7 @@ def test_progress_shows_rows_a_second_and_the_measure(bar, capsys, monkeypatch):
     if bar == "tqdm":
         pytest.importorskip("tqdm")
     else:
-        monkeypatch.setattr("steelyard.estimators._progress._tqdm", lambda total, stream: None)
+        monkeypatch.setattr("steelyard.estimators._progress._tqdm", lambda total, out: None)
     X, y = rows(3000)
     sy.OnlineClassifier(m.GMean(), random_state=0, verbose=1, max_iter=2).fit(X, y)
     shown = capsys.readouterr().err

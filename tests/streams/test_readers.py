@@ -46,7 +46,7 @@ def test_arrays_and_iterators():
         np.testing.assert_array_equal(found[0], X)
     pairs = [(X[:100], y[:100]), (X[100:100], y[100:100]), (X[100:], y[100:], np.ones(130))]
     model = sy.OnlineClassifier(random_state=0).fit_stream(pairs)
-    assert model._stream.n_rows == 230
+    assert model._learner.n_rows == 230
     with pytest.raises(TypeError, match="item 0 is a ndarray"):
         sy.OnlineClassifier().fit_stream([X])
     with pytest.raises(ValueError, match="230 rows but 10 labels"):

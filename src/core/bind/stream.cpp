@@ -5,53 +5,68 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
+#include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "bind/arrays.hpp"
-#include "bind/matrix.hpp"
+#include "bind/rows.hpp"
+#include "bind/stop.hpp"
 #include "stream/archive.hpp"
 #include "stream/learner.hpp"
 
 namespace steelyard {
 
+namespace {
+
 using Signs = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The learner with what Python needs around it.
+// The learner for one thread at a time: another one that comes meanwhile is refused, never made to wait with the GIL
+// in its hands. `solvers/stream/learner.py` has them wait in turn.
 class StreamLearner {
 public:
     StreamLearner(const LearnerSettings& settings, Index n_cols, const Duals& duals)
         : learner_(settings, n_cols, duals) {}
+    explicit StreamLearner(const Learner& learner) : learner_(learner) {}
 
-    Index learn(const Rows& rows, const Signs& y, const std::optional<Doubles>& weight, const Pass& pass) {
-        const auto n = std::visit([](const auto& m) { return m.n_rows; }, rows);
-        const auto d = std::visit([](const auto& m) { return m.n_cols; }, rows);
-        if (static_cast<Index>(y.shape(0)) != n || (weight && static_cast<Index>(weight->shape(0)) != n))
-            throw std::invalid_argument("rows, labels and weights must have one length");
-        if (d != learner_.n_cols()) throw std::invalid_argument("the number of columns has changed");
-        const Labels labels{y.data(), weight ? weight->data() : nullptr};
-        if (pass.first) held_.clear();
-        nb::gil_scoped_release release;
-        return std::visit([&](const auto& matrix) { return learner_.learn(matrix, labels, pass, held_); }, rows);
+    template <class F>
+    auto alone(F&& f) {
+        const std::unique_lock<std::mutex> lock(busy_, std::try_to_lock);
+        if (!lock) throw std::runtime_error("another thread is using this stream learner");
+        return f(learner_);
     }
 
-    Learner& learner() { return learner_; }
+    // (fault, row) of the first row that cannot be learned: "" if all were.
+    std::tuple<std::string, Index> learn(const RowsIn& rows, const Signs& y, const std::optional<Doubles>& weight,
+                                         const Pass& pass) {
+        rows.check_length(y.shape(0), "y");
+        if (weight) rows.check_length(weight->shape(0), "sample_weight");
+        const Labels labels{y.data(), weight ? weight->data() : nullptr};
+        const Fault fault = without_gil([&](const Stop& stop) {
+            return alone([&](Learner& it) {
+                return visit(*rows, [&](const auto& x) {
+                    if (x.constant != 0) throw std::invalid_argument("a stream learner has an intercept of its own");
+                    if (x.n_cols != it.n_cols()) throw std::invalid_argument("the number of columns has changed");
+                    return it.learn(x, labels, pass, &stop);
+                });
+            });
+        });
+        return {fault.what, fault.row};
+    }
 
 private:
     Learner learner_;
-    std::vector<std::uint8_t> held_;
+    std::mutex busy_;
 };
 
-static Tape tape_from(const Ints& op, const Ints& left, const Ints& right, const Doubles& number) {
-    std::vector<Instruction> steps(op.shape(0));
-    for (std::size_t k = 0; k < steps.size(); ++k) steps[k] = {static_cast<Op>(op(k)), left(k), right(k), number(k)};
-    return Tape(std::move(steps));
-}
-
-static void bind_settings(nb::module_& m) {
+void bind_settings(nb::module_& m) {
     nb::class_<DualSettings>(m, "DualSettings")
         .def(nb::init<>())
         .def_rw("guard", &DualSettings::guard)
@@ -73,6 +88,7 @@ static void bind_settings(nb::module_& m) {
             "steps", [](const LearnerSettings& s) { return static_cast<int>(s.steps); },
             [](LearnerSettings& s, int kind) { s.steps = static_cast<Steps>(kind); })
         .def_rw("width", &LearnerSettings::width)
+        .def_rw("hinge_first", &LearnerSettings::hinge_first)
         .def_rw("eta0", &LearnerSettings::eta0)
         .def_rw("unit_step", &LearnerSettings::unit_step)
         .def_rw("alpha", &LearnerSettings::alpha)
@@ -90,18 +106,15 @@ static void bind_settings(nb::module_& m) {
             })
         .def_rw("held_while_wide", &LearnerSettings::held_while_wide)
         .def_rw("seed", &LearnerSettings::seed);
-    nb::class_<Pass>(m, "Pass")
-        .def(nb::init<>())
-        .def_rw("shuffle", &Pass::shuffle)
-        .def_rw("first", &Pass::first)
-        .def_rw("disposable", &Pass::disposable)
-        .def_rw("number", &Pass::number);
+    nb::class_<Pass>(m, "Pass").def(
+        "__init__",
+        [](Pass* self, bool shuffle, std::uint64_t number, bool disposable) {
+            new (self) Pass{shuffle, number, disposable};
+        },
+        nb::arg("shuffle"), nb::arg("number"), nb::arg("disposable"));
 }
 
-static void bind_duals(nb::module_& m) {
-    nb::class_<Tape>(m, "Tape").def("__init__", [](Tape* self, Ints op, Ints left, Ints right, Doubles number) {
-        new (self) Tape(tape_from(op, left, right, number));
-    });
+void bind_duals(nb::module_& m) {
     nb::class_<Stage>(m, "Stage")
         .def("__init__", [](Stage* self, const Tape& tape, int first, int second, double low, double high) {
             new (self) Stage{tape, {first, second}, low, high};
@@ -114,64 +127,79 @@ static void bind_duals(nb::module_& m) {
         .def("set_denominator", [](Duals& d, std::vector<Stage> stages) { d.denominator = Nest(std::move(stages)); });
 }
 
-static void bind_learner(nb::module_& m) {
+// A function of the learner, for Python to call while no other thread is at it.
+template <class F>
+auto reading(F f) {
+    return [f](StreamLearner& s) { return s.alone(f); };
+}
+
+int checked_side(int side) {
+    if (side != 0 && side != 1) throw nb::index_error("there are two classes, 0 and 1");
+    return side;
+}
+
+OwnedVector reservoir_scores(StreamLearner& s, int side, const Doubles& w) {
+    return s.alone([&](Learner& it) {
+        if (static_cast<Index>(w.shape(0)) != it.n_cols())
+            throw std::invalid_argument("a model has one number a column");
+        return own(it.reservoir.kept.scores(checked_side(side), w.data()));
+    });
+}
+
+void bind_learner(nb::module_& m) {
     nb::class_<StreamLearner>(m, "StreamLearner")
         .def(nb::init<const LearnerSettings&, Index, const Duals&>())
-        .def(
-            "learn_dense",
-            [](StreamLearner& s, AnyMatrix X, Signs y, std::optional<Doubles> weight, const Pass& pass) {
-                return s.learn(dense_rows(X), y, weight, pass);
-            },
-            nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("run"))
-        .def(
-            "learn_sparse",
-            [](StreamLearner& s, AnyVector values, AnyVector columns, AnyVector starts, Index n_cols, Signs y,
-               std::optional<Doubles> weight,
-               const Pass& pass) { return s.learn(sparse_rows(values, columns, starts, n_cols), y, weight, pass); },
-            nb::arg("values"), nb::arg("columns"), nb::arg("starts"), nb::arg("n_cols"), nb::arg("y"),
-            nb::arg("weight").none(), nb::arg("run"))
+        .def("learn", &StreamLearner::learn, nb::arg("rows"), nb::arg("y"), nb::arg("weight").none(), nb::arg("run"),
+             "Learn from rows; what is wrong (\"\" if nothing) and in which row. Whatever fails changes nothing.")
+        .def("copy", [](StreamLearner& s) { return s.alone([](Learner& it) { return new StreamLearner(it); }); })
         .def("coefficients",
-             [](StreamLearner& s, bool averaged) { return own(s.learner().now.coefficients(averaged)); })
-        .def("intercept", [](StreamLearner& s, bool averaged) { return s.learner().now.intercept(averaged); })
-        .def("reservoir_scores",
-             [](StreamLearner& s, int side, Doubles w) {
-                 return own(s.learner().reservoir.kept.scores(side, {w.data(), w.data() + w.shape(0)}));
+             [](StreamLearner& s, bool averaged) {
+                 return s.alone([&](Learner& it) { return own(it.now.coefficients(averaged)); });
              })
+        .def("intercept",
+             [](StreamLearner& s, bool averaged) {
+                 return s.alone([&](Learner& it) { return it.now.intercept(averaged); });
+             })
+        .def("reservoir_scores", &reservoir_scores)
         .def("reservoir_rows",
              [](StreamLearner& s, int side) {
-                 Learner& it = s.learner();
-                 return own(it.reservoir.kept.dense(side, it.n_cols()), static_cast<std::size_t>(it.n_cols()));
+                 return s.alone([&](Learner& it) {
+                     return own(it.reservoir.kept.dense(checked_side(side), it.n_cols()),
+                                static_cast<std::size_t>(it.n_cols()));
+                 });
              })
-        .def_prop_ro("reservoir_offered",
-                     [](StreamLearner& s) {
-                         const auto& offered = s.learner().reservoir.counters.offered;
-                         return std::pair(offered[0], offered[1]);
-                     })
         .def("reservoir_weights",
              [](StreamLearner& s, int side) {
-                 return own(std::vector<double>(s.learner().reservoir.kept.weight[side]));
+                 return s.alone([&](Learner& it) {
+                     return own(std::vector<double>(it.reservoir.kept.weight[checked_side(side)]));
+                 });
              })
+        .def_prop_ro("reservoir_offered", reading([](Learner& it) {
+                         const auto& offered = it.reservoir.counters.offered;
+                         return std::pair(offered[0], offered[1]);
+                     }))
         .def("history",
-             [](StreamLearner& s) { return own(std::vector<double>(s.learner().now.history.marks), History::width); })
-        .def_prop_ro("rows", [](StreamLearner& s) { return s.learner().now.t + s.learner().now.held; })
-        .def_prop_ro("class_mass",
-                     [](StreamLearner& s) {
-                         const auto& t = s.learner().now.duals.tally;
-                         return std::pair(t.rows[0], t.rows[1]);
-                     })
-        .def_prop_ro(
-            "rates",
-            [](StreamLearner& s) { return std::pair(s.learner().now.duals.rate(0), s.learner().now.duals.rate(1)); })
-        .def_prop_ro("multiplier", [](StreamLearner& s) { return s.learner().now.duals.multiplier.lam; })
-        .def_prop_ro("level", [](StreamLearner& s) { return s.learner().now.duals.level; })
-        .def_prop_ro("spread", [](StreamLearner& s) { return s.learner().now.warmup.spread(); })
-        .def("save",
-             [](StreamLearner& s) {
-                 const std::string bytes = save(s.learner());
+             reading([](Learner& it) { return own(std::vector<double>(it.now.history.marks), History::width); }))
+        .def_prop_ro("rows", reading([](Learner& it) { return it.now.t + it.now.held; }))
+        .def_prop_ro("rows_once", reading([](Learner& it) { return it.now.rows_once(); }))
+        .def_prop_ro("class_mass", reading([](Learner& it) {
+                         return std::pair(it.now.duals.tally.rows[0], it.now.duals.tally.rows[1]);
+                     }))
+        .def_prop_ro("rates",
+                     reading([](Learner& it) { return std::pair(it.now.duals.rate(0), it.now.duals.rate(1)); }))
+        .def_prop_ro("multiplier", reading([](Learner& it) { return it.now.duals.multiplier.lam; }))
+        .def_prop_ro("level", reading([](Learner& it) { return it.now.duals.level; }))
+        .def_prop_ro("spread", reading([](Learner& it) { return it.now.warmup.spread(); }))
+        .def("save", reading([](Learner& it) {
+                 const std::string bytes = save(it);
                  return nb::bytes(bytes.data(), bytes.size());
-             })
-        .def("load", [](StreamLearner& s, nb::bytes state) { load(s.learner(), state.c_str(), state.size()); });
+             }))
+        .def("load", [](StreamLearner& s, const nb::bytes& state) {
+            s.alone([&](Learner& it) { load(it, state.c_str(), state.size()); });
+        });
 }
+
+}  // namespace
 
 void bind_stream(nb::module_& m) {
     bind_settings(m);

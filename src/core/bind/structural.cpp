@@ -13,6 +13,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/matrix.hpp"
+#include "bind/measure.hpp"
 #include "structural/cutting_planes.hpp"
 
 namespace nb = nanobind;
@@ -45,11 +46,7 @@ ConfusionLoss measure_loss(Ints op, Ints left, Ints right, Doubles number, doubl
     if (loss.search == Search::counts) throw nb::value_error("a measure has no table of counts");
     if (loss.search == Search::divide && mixed == 0)
         throw nb::value_error("divide and conquer needs a mixed difference of one sign");
-    std::vector<Instruction> steps(op.shape(0));
-    if (left.shape(0) != steps.size() || right.shape(0) != steps.size() || number.shape(0) != steps.size())
-        throw std::invalid_argument("the four arrays of a tape must have one length");
-    for (std::size_t k = 0; k < steps.size(); ++k) steps[k] = {static_cast<Op>(op(k)), left(k), right(k), number(k)};
-    loss.tape.emplace(std::move(steps));
+    loss.tape = tape_of(op, left, right, number);
     loss.smoothing = smoothing;
     loss.scale = scale;
     loss.top = top;

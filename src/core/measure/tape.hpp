@@ -32,8 +32,9 @@ enum class Op : std::int32_t {
 
 struct Instruction {
     Op op;
-    std::int32_t left, right;  // earlier instructions; for an input, left is its place in the point
-    double number;             // a constant, or the exponent of a power
+    std::int32_t left,
+        right;      // earlier instructions, right for two arguments; for an input left is its place in the point
+    double number;  // a constant, or the exponent of a power
 };
 
 struct Point {
@@ -68,13 +69,15 @@ private:
     std::vector<Instruction> instructions_;
     std::vector<ValueAndGradient> slots_;
 
-    static void check(const Instruction& step, std::int32_t place) {
+    // An argument that an operation does not have becomes the one that it has, so that whoever looks finds something.
+    static void check(Instruction& step, std::int32_t place) {
         if (step.op < Op::input || step.op > Op::maximum) throw std::invalid_argument("unknown operation on the tape");
+        const bool binary = (step.op >= Op::add && step.op <= Op::divide) || step.op >= Op::minimum;
+        if (step.op == Op::constant) step.left = 0;
+        if (!binary) step.right = step.left;
         if (step.op == Op::constant) return;
         const std::int32_t end = step.op == Op::input ? 4 : place;
-        if (step.left < 0 || step.left >= end) throw std::invalid_argument("an instruction refers to none before it");
-        const bool binary = (step.op >= Op::add && step.op <= Op::divide) || step.op >= Op::minimum;
-        if (binary && (step.right < 0 || step.right >= place))
+        if (step.left < 0 || step.left >= end || step.right < 0 || step.right >= end)
             throw std::invalid_argument("an instruction refers to none before it");
     }
 

@@ -1,9 +1,11 @@
 // The state of a learner as bytes, and back: a version, the numbers in the order of `fields`, nothing else.
 //
-// Little-endian machines only, as the numbers are written as they lie in memory; the file around it is checked for
-// damage by a checksum (see streams in Python), so here only sizes are.
+// Little-endian machines only, as the numbers are written as they lie in memory. The file around it is checked for
+// damage by a checksum (see streams in Python), but a checksum can be made to fit: whatever the bytes say, a learner
+// that has loaded them reads and writes nothing outside its arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -15,7 +17,7 @@
 
 namespace steelyard {
 
-constexpr std::uint32_t archive_version = 3;
+constexpr std::uint32_t archive_version = 4;
 
 class Writer {
 public:
@@ -41,6 +43,12 @@ public:
     void operator()(T& x) {
         static_assert(std::is_trivially_copyable_v<T>);
         std::memcpy(&x, take(sizeof x), sizeof x);
+    }
+    void operator()(bool& x) {
+        const char byte = *take(1);
+        if (byte != 0 && byte != 1)
+            throw std::invalid_argument("the saved state is damaged: a flag is neither 0 nor 1");
+        x = byte == 1;
     }
     template <class T, class A>
     void operator()(std::vector<T, A>& xs) {
@@ -75,7 +83,7 @@ void fields(Archive& io, L& learner) {
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
     io(s.warmup.rows), io(s.warmup.entries), io(s.warmup.squares), io(s.warmup.peak), io(s.warmup.count);
-    io(s.t), io(s.held), io(s.clock), io(s.eta), io(s.until);
+    io(s.t), io(s.held), io(s.again), io(s.clock), io(s.eta), io(s.until);
     io(s.estimating), io(s.epoch_left), io(s.epoch_length), io(s.settled), io(s.settled_b);
     auto& r = learner.reservoir;
     io(r.counters);
@@ -90,6 +98,26 @@ inline std::string save(const Learner& learner) {
     for (const auto* nest : {&learner.now.duals.objective, &learner.now.duals.denominator})
         if (*nest) io((*nest)->started), io((*nest)->total), io((*nest)->frames());
     return std::move(io.bytes);
+}
+
+// Whether the numbers that sizes and places depend on fit together.
+inline bool is_sound(Learner& learner) {
+    State& s = learner.now;
+    const auto d = static_cast<std::size_t>(learner.n_cols());
+    if (s.warmup.peak.size() != d || s.warmup.count.size() != d) return false;
+    if (s.history.marks.size() % History::width != 0 || s.history.marks.size() > History::most * History::width)
+        return false;
+    if (s.until < 1 || s.until > learner.is.refresh || (!s.settled.empty() && s.settled.size() != d)) return false;
+    constexpr std::int64_t most = std::int64_t{1} << 62;  // rows of any stream, with room for the next draw
+    const auto& c = learner.reservoir.counters;
+    for (int side = 0; side < 2; ++side) {
+        if (c.accepted[side] < 0 || c.accepted[side] >= c.next[side] || c.next[side] > most) return false;
+        if (c.offered[side] < c.accepted[side] || c.offered[side] > most || !(c.largest[side] >= 0.0)) return false;
+        if (c.largest[side] > 1.0) return false;
+        const auto kept = static_cast<std::int64_t>(learner.reservoir.kept.places[side].size());
+        if (kept != std::min<std::int64_t>(c.accepted[side], learner.is.capacity)) return false;
+    }
+    return learner.reservoir.kept.is_sound(learner.n_cols());
 }
 
 // Throws std::invalid_argument, and leaves the learner as it was, if the bytes are not those of a learner made like
@@ -113,6 +141,7 @@ inline void load(Learner& learner, const char* bytes, std::size_t size) {
     io.finish();
     if (fresh.now.weights.numbers.size() != learner.now.weights.numbers.size())
         throw std::invalid_argument("the saved state is of another number of features");
+    if (!is_sound(fresh)) throw std::invalid_argument("the saved state is damaged: its parts do not fit together");
     learner = std::move(fresh);
 }
 

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 
 #include "stream/nested_duals.hpp"
 #include "stream/rewards.hpp"
@@ -66,7 +67,8 @@ public:
     Pair pull;      // the weights, cached between refreshes
     Pair gradient;  // guarded: of the measure, when it was last looked at
     double looked_at = 0.0;
-    double level = 0;  // SCAN
+    double level = 0;   // SCAN
+    double sample = 0;  // rows seen, each counted once, however many the passes and whatever its weight
 
     STEELYARD_INLINE void observe(int side, double weight, double z, Reward reward, double width) {
         Tally& t = tally;
@@ -102,7 +104,18 @@ public:
         const auto inside = [this](double r) { return std::min(std::max(r, is.clip), 1.0 - is.clip); };
         return {inside(rate(1)), inside(rate(0))};
     }
-    double smoothing() const { return 0.5 / std::max(tally.total(), 1.0); }
+    double smoothing() const { return 0.5 / std::max(sample, 1.0); }
+
+    // Throws unless there is a tape for everything that the settings ask for.
+    void check() const {
+        const bool nested = !is.guard && !is.constrained;
+        if (!measure && !nested) throw std::invalid_argument("the class weights need the tape of a measure");
+        if (!constraint && is.constrained)
+            throw std::invalid_argument("the class weights need the tape of a constraint");
+        if (!objective && nested) throw std::invalid_argument("to the letter, the class weights need stages");
+        if (!denominator && nested && is.scan)
+            throw std::invalid_argument("a ratio needs the stages of its denominator");
+    }
 
     void refresh() { is.guard ? guarded() : to_the_letter(); }
 

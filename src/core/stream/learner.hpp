@@ -7,7 +7,11 @@
 // and every refresh goes by the number of rows seen, so that the cut of a stream into chunks does not matter.
 //
 // A row that is not finite makes its score not finite, since 0 * NaN and 0 * inf are NaN: the check costs one
-// comparison a row, and a chunk with such a row leaves the state as it was.
+// comparison a row.
+//
+// A call that fails (a bad row, no memory, a stop) leaves the learner as it was. A large chunk is learned on a state of
+// which a copy is kept. For a small one the copy would cost more than the learning: its rows are looked at first, what
+// memory it may need is taken first, and it is not stopped.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +19,18 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "base/products.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
+#include "base/stop.hpp"
 #include "stream/reservoir.hpp"
 #include "stream/shuffle.hpp"
 #include "stream/state.hpp"
+#include "stream/tidy_rows.hpp"
 
 namespace steelyard {
 
@@ -34,45 +42,123 @@ public:
 
     // `duals` brings the tapes of the measure and of the constraint.
     Learner(const LearnerSettings& settings, Index n_cols, Duals duals)
-        : is(settings), now(settings, n_cols), reservoir(settings.capacity, settings.seed) {
+        : is(settings), now(checked(settings, n_cols), n_cols), reservoir(settings.capacity, settings.seed) {
         duals.is = settings.duals;
+        duals.check();
+        if (is.epoch > 0.0 && !(duals.objective && duals.denominator))
+            throw std::invalid_argument("epochs are for a ratio, with the stages of both its parts");
         now.duals = std::move(duals);
         now.duals.start();
     }
 
     Index n_cols() const { return now.weights.size(); }
 
-    // Returns -1 when all rows were learned, or the first one that is not finite or has a column outside the matrix:
-    // then the state is as it was before the call.
-    // `held` marks the rows that only the reservoir may see: written in the first pass, read in later ones.
+    // Comes back empty when all rows were learned, or with the first that is not finite or has a column outside the
+    // matrix. Later passes are over the very rows of the first.
     template <class Matrix>
-    Index learn(const Matrix& rows, const Labels& labels, const Pass& pass, std::vector<std::uint8_t>& held) {
-        std::optional<State> before;
-        const Reservoir::Counters counters = reservoir.counters;
-        if (pass.first && !pass.disposable) {
-            if (rows.n_entries() <= 4 * n_cols()) {
-                for (Index i = 0; i < rows.n_rows; ++i)
-                    if (!rows.row(i).inside(rows.n_cols) || !is_finite(rows.row(i))) return i;
-            } else {
-                before = now;
-            }
+    Fault learn(const Matrix& rows, const Labels& labels, const Pass& pass, const Stop* stop = nullptr) {
+        Look look;
+        const bool small = pass.is_first() && !pass.disposable && is_small(rows);
+        if (small) look = look_at(rows);
+        if (look.bad.row >= 0) return look.bad;
+        Undo undo(*this);
+        if (!pass.disposable && !(small && !look.untidy)) undo.keep_state();
+        if (pass.is_first()) {
+            untidy_ = false;
+            now.history.take_room();
+            choose(labels, rows.n_rows, undo.has_state() || pass.disposable ? stop : nullptr);
+            reservoir.take_room(rows);
         }
-        if (pass.first) choose(labels, rows.n_rows, held);
-        const Index bad =
-            is_plain() ? pass_over<PlainRow>(rows, labels, pass, held) : pass_over<AnyRow>(rows, labels, pass, held);
-        if (bad >= 0) {
-            if (before) now = std::move(*before);
-            reservoir.counters = counters;
-            reservoir.forget_pending();
-            return bad;
-        }
-        if (pass.first) keep(rows, labels, held);
-        return -1;
+        const double once = now.rows_once(), before = now.t + now.held;
+        sample_ = pass.is_first() ? -1.0 : once;
+        const Ask ask{undo.has_state() || pass.disposable ? stop : nullptr, rows_between_looks(rows)};
+        const Fault bad =
+            is_plain() ? pass_over<PlainRow>(rows, labels, pass, ask) : pass_over<AnyRow>(rows, labels, pass, ask);
+        if (bad.row >= 0) return bad;
+        if (pass.is_first())
+            keep(rows, labels);
+        else
+            now.again += now.t + now.held - before;
+        undo.forget();
+        return {};
     }
 
 private:
     struct AnyRow;
     struct PlainRow;
+
+    std::vector<std::uint8_t> held_;  // marks the rows of the chunk that only the reservoir may see
+    bool untidy_ = false;             // whether some rows of the chunk name their columns out of order
+    double sample_ = -1.0;            // rows seen once, while they are seen again
+
+    // The reservoir keeps columns in 32 bits.
+    static const LearnerSettings& checked(const LearnerSettings& settings, Index n_cols) {
+        if (n_cols < 1 || n_cols > std::numeric_limits<std::int32_t>::max())
+            throw std::invalid_argument("a stream learner takes 1 to 2^31 - 1 columns: hash them to fewer");
+        if (settings.capacity < 0 || settings.refresh < 1)
+            throw std::invalid_argument("a reservoir has no negative capacity, and weights are refreshed after rows");
+        return settings;
+    }
+
+    // Gives back what a call has changed, unless it ends well.
+    class Undo {
+    public:
+        explicit Undo(Learner& learner) : it_(learner), counters_(learner.reservoir.counters) {}
+        Undo(const Undo&) = delete;
+        Undo& operator=(const Undo&) = delete;
+        ~Undo() {
+            if (!armed_) return;
+            if (now_) it_.now = std::move(*now_);
+            it_.reservoir.counters = counters_;
+            it_.reservoir.forget_pending();
+        }
+        void keep_state() { now_ = it_.now; }
+        bool has_state() const { return now_.has_value(); }
+        void forget() { armed_ = false; }
+
+    private:
+        Learner& it_;
+        std::optional<State> now_;
+        Reservoir::Counters counters_;
+        bool armed_ = true;
+    };
+
+    struct Look {
+        Fault bad;
+        bool untidy = false;
+    };
+
+    // A copy of the state reads and writes about four numbers a column (`Weights`, `Warmup`), a look at the rows one an
+    // entry. 2^24 entries take about a tenth of a second, the longest that a chunk may go without asking for a stop.
+    template <class Matrix>
+    bool is_small(const Matrix& rows) const {
+        const bool moves_all = is.epoch > 0.0 && now.epoch_left <= static_cast<double>(rows.n_rows + is.refresh);
+        return !moves_all && rows.n_entries() <= std::min<Index>(4 * n_cols(), Index{1} << 24);
+    }
+
+    template <class Matrix>
+    static Look look_at(const Matrix& rows) {
+        Look look;
+        for (Index i = 0; i < rows.n_rows; ++i) {
+            const auto row = rows.row(i);
+            const bool tidy = is_tidy(row, rows.n_stored);
+            look.untidy = look.untidy || !tidy;
+            if (!tidy && !row.inside(rows.n_stored)) look.bad = {"outside", i};
+            if (look.bad.row < 0 && !is_finite(row)) look.bad = {"not finite", i};
+            if (look.bad.row >= 0) break;
+        }
+        return look;
+    }
+
+    // A stop is asked for every so many rows: 2^18 numbers take about a millisecond.
+    struct Ask {
+        const Stop* stop;
+        Index every;
+    };
+    template <class Matrix>
+    static Index rows_between_looks(const Matrix& rows) {
+        return std::max<Index>(1, (Index{1} << 18) / (1 + rows.n_entries() / std::max<Index>(rows.n_rows, 1)));
+    }
 
     // The default settings, for which the loop is compiled once more (`PlainRow`).
     bool is_plain() const {
@@ -82,47 +168,48 @@ private:
     }
 
     template <class OneRow, class Matrix>
-    STEELYARD_CLONES Index pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
-                                     const std::vector<std::uint8_t>& held);
+    STEELYARD_CLONES Fault pass_over(const Matrix& rows, const Labels& labels, const Pass& pass, const Ask& ask);
 
     // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint they are
     // a share of its class; without one, a share of the rows while there are fewer of them than features: a model that
     // fits every row it has seen says nothing about a threshold for others.
-    void choose(const Labels& labels, Index n_rows, std::vector<std::uint8_t>& held) {
-        held.clear();
+    void choose(const Labels& labels, Index n_rows, const Stop* stop) {
+        held_.clear();
         if (is.capacity == 0) return;
         auto& offered = reservoir.counters.offered;
         const std::uint64_t mixed[2] = {mix(is.seed + 2), mix(is.seed + 3)};
+        StopEvery ask(stop, 1 << 16);
         for (Index i = 0; i < n_rows; ++i) {
+            ask();
             if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
             const int side = labels.y[i] > 0;
             const bool wide = offered[0] + offered[1] < n_cols();
             if (!wide && is.held_out[0] == 0.0 && is.held_out[1] == 0.0)
-                return reservoir.offer_all(labels.y, labels.weight, i, n_rows);
+                return reservoir.offer_all(labels.y, labels.weight, i, n_rows, stop);
             const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
             const auto number = static_cast<std::uint64_t>(++offered[side]);
             if (share > 0.0 && uniform(mixed[side], number) >= share) continue;
             const Index place = reservoir.offer(side);
             if (place == Reservoir::nowhere) continue;
             reservoir.note(side, place, i, share > 0.0);
-            if (share > 0.0) mark(held, i);
+            if (share > 0.0) mark(i);
         }
     }
 
-    // `held` ends with the last row that is held out.
-    static void mark(std::vector<std::uint8_t>& held, Index i) {
+    // `held_` ends with the last row that is held out.
+    void mark(Index i) {
         const auto row = static_cast<std::size_t>(i);
-        if (held.size() <= row) held.resize(row + 1, 0);
-        held[row] = 1;
+        if (held_.size() <= row) held_.resize(row + 1, 0);
+        held_[row] = 1;
     }
 
-    // Later passes leave out the rows that are still in the reservoir.
+    // Later passes leave out the rows that are still in the reservoir. All room has been taken before.
     template <class Matrix>
-    void keep(const Matrix& rows, const Labels& labels, std::vector<std::uint8_t>& held) {
-        held.clear();
+    void keep(const Matrix& rows, const Labels& labels) {
+        held_.clear();
         for (int side = 0; side < 2; ++side)
             for (const auto& entry : reservoir.pending(side))
-                if (entry.row != Reservoir::nowhere && entry.held) mark(held, entry.row);
+                if (entry.row != Reservoir::nowhere && entry.held) mark(entry.row);
         reservoir.keep(rows, labels.weight);
     }
 
@@ -133,10 +220,8 @@ private:
     template <class Row>
     STEELYARD_INLINE void look_at_scale(const Row& row);
 
-    // A nonconvex reward has no slope where a row is wrong by far, so a bad start would last: the guard begins with the
-    // hinge, for 20,000 rows (with 5,000 covertype at a cap of 0.01 still did not recover).
     Reward reward_now() const {
-        const bool begins = is.duals.guard && is.reward > Reward::logistic && now.t < 20000.0;
+        const bool begins = is.duals.guard && is.reward > Reward::logistic && now.t < is.hinge_first;
         return begins ? Reward::hinge : is.reward;
     }
 
@@ -282,6 +367,7 @@ private:
 
 inline void Learner::tick() {
     now.until = is.refresh;
+    now.duals.sample = sample_ >= 0.0 ? sample_ : now.rows_once();
     now.duals.refresh();
     if (is.radius > 0.0 && static_cast<std::int64_t>(now.t) % 1024 < is.refresh)
         now.weights.at.square_norm = now.weights.exact_square_norm();
@@ -315,21 +401,27 @@ inline void Learner::finish_epoch() {
 // Rows are prefetched a few ahead where the processor does not see them coming: shuffled ones, and sparse ones, whose
 // two arrays are read in pieces.
 template <class OneRow, class Matrix>
-STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass,
-                                          const std::vector<std::uint8_t>& held) {
-    Index bad = -1;
+STEELYARD_CLONES Fault Learner::pass_over(const Matrix& rows, const Labels& labels, const Pass& pass, const Ask& ask) {
+    Fault bad;
     OneRow machine(*this);
+    Merged<decltype(rows.row(0))> merged;
+    Index until = ask.every;
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
+        if (--until == 0) check(ask.stop), until = ask.every;
         if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
-        const auto row = rows.row(i);
-        if (pass.first && !row.inside(rows.n_cols)) {
-            bad = i;
-            return false;
+        auto row = rows.row(i);
+        if (!Matrix::is_dense && (pass.is_first() || untidy_) && !is_tidy(row, rows.n_stored)) {
+            if (!row.inside(rows.n_stored)) {
+                bad = {"outside", i};
+                return false;
+            }
+            untidy_ = true;
+            row = merged(row, rows.n_stored);
         }
         double score = machine.score(row);
         if (!(std::fabs(score) <= std::numeric_limits<double>::max())) {
             if (!is_finite(row)) {
-                bad = i;
+                bad = {"not finite", i};
                 return false;
             }
             score = std::isnan(score) ? 0.0 : std::copysign(1e300, score);  // finite, but too large for a sum
@@ -337,7 +429,7 @@ STEELYARD_CLONES Index Learner::pass_over(const Matrix& rows, const Labels& labe
         const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
         if (weight == 0.0) return true;
         const int side = labels.y[i] > 0;
-        if (static_cast<std::size_t>(i) < held.size() && held[static_cast<std::size_t>(i)]) {
+        if (static_cast<std::size_t>(i) < held_.size() && held_[static_cast<std::size_t>(i)]) {
             now.held += 1.0;
             machine.class_mass()[side] += weight;  // it counts for the prevalence
             return true;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <vector>
 
 #include "measure/tape.hpp"
@@ -28,15 +29,20 @@ struct Stage {
 
 class Nest {
 public:
+    // Throws std::invalid_argument if there is no stage, or one refers to itself or a later one.
     explicit Nest(std::vector<Stage> stages)
-        : stages_(std::move(stages)), total(stages_.size()), frames_(stages_.size()) {}
-
-    bool empty() const { return stages_.empty(); }
+        : stages_(std::move(stages)), total(stages_.size()), frames_(stages_.size()), scratch_(stages_.size()) {
+        if (stages_.empty()) throw std::invalid_argument("a nested measure needs at least one stage");
+        for (std::size_t k = 0; k < stages_.size(); ++k)
+            for (const int argument : stages_[k].argument)
+                if (argument < -2 || argument >= static_cast<int>(k))
+                    throw std::invalid_argument("a stage refers to none before it");
+    }
 
     // `block` holds the sums of the rewards (1/p) r+ and (1/n) r- over rows of weight `mass`, seen since the last
     // `look`.
     void add(const Pair& block, double mass) {
-        std::vector<double> sums(stages_.size());
+        std::vector<double>& sums = scratch_;
         for (std::size_t k = 0; k < stages_.size(); ++k) {
             sums[k] = mass * frames_[k].value;
             for (std::size_t c = 0; c < 2; ++c)
@@ -49,7 +55,7 @@ public:
     // Values and gradients at the rates r, with means over `mass` rows; returns dM/dP and dM/dN. The first look
     // starts the means.
     Pair look(const Pair& r, double mass, double prevalence, double smoothing) {
-        std::vector<double> means(stages_.size());
+        std::vector<double>& means = scratch_;
         for (std::size_t k = 0; k < stages_.size(); ++k) {
             Frame& frame = frames_[k];
             for (std::size_t c = 0; c < 2; ++c) frame.x[c] = value_of(stages_[k].argument[c], r, means);
@@ -91,13 +97,15 @@ public:
 
 private:
     std::vector<Frame> frames_;
+    std::vector<double> scratch_;  // one number a stage, so that a stream asks for no memory between rows
 
     static double value_of(int argument, const Pair& rates, const std::vector<double>& stages) {
         return argument == -1 ? rates.pos : argument == -2 ? rates.neg : stages[static_cast<std::size_t>(argument)];
     }
 
-    Pair chain() const {
-        std::vector<double> weight(stages_.size(), 0.0);
+    Pair chain() {
+        std::vector<double>& weight = scratch_;
+        std::fill(weight.begin(), weight.end(), 0.0);
         Pair out;
         weight.back() = 1.0;
         for (std::size_t k = stages_.size(); k-- > 0;)

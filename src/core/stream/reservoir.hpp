@@ -15,6 +15,7 @@
 
 #include "base/random.hpp"
 #include "base/rows.hpp"
+#include "base/stop.hpp"
 #include "stream/reservoir_rows.hpp"
 
 namespace steelyard {
@@ -35,9 +36,11 @@ public:
 
     // `offer` and `note` for the rows from `first` on, when none of them is held out. Most blocks of rows have none
     // that takes a place, and need only their negatives counted.
-    void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows) {
+    void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows, const Stop* stop) {
         const std::int64_t before[2] = {counters.accepted[0], counters.accepted[1]};
+        StopEvery ask(stop, 1 << 16);
         for (Index i = first; i < n_rows;) {
+            ask();
             if (weight == nullptr && i + block <= n_rows && skip_block(y + i)) {
                 i += block;
                 continue;
@@ -65,9 +68,21 @@ public:
     const std::vector<Pending>& pending(int side) const { return pending_[side]; }
     void forget_pending() { pending_[0].clear(), pending_[1].clear(); }
 
+    // All the memory that `keep` will need, so that it cannot fail.
+    template <class Matrix>
+    void take_room(const Matrix& rows) {
+        std::int64_t bytes = 0;
+        for (int side = 0; side < 2; ++side) {
+            const auto& pending = pending_[side];
+            kept.take_places(side, pending.size());
+            for (std::size_t place = 0; place < pending.size(); ++place)
+                if (pending[place].row != nowhere) bytes += kept.bytes_for(side, place, rows.row(pending[place].row));
+        }
+        kept.take_bytes(bytes);
+    }
+
     template <class Matrix>
     void keep(const Matrix& rows, const double* weight) {
-        kept.expect(rows, pending_[0].size() + pending_[1].size());
         for (int side = 0; side < 2; ++side) {
             const auto& pending = pending_[side];
             for (std::size_t place = 0; place < pending.size(); ++place) {

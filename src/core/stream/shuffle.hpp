@@ -32,6 +32,7 @@ public:
     template <class Visit>
     STEELYARD_INLINE void each(Visit&& visit) {
         std::vector<Index> window;
+        window.reserve(static_cast<std::size_t>(rows_per_block * blocks_per_window));
         for (std::size_t first = 0; first < blocks_.size(); first += blocks_per_window) {
             fill(window, first);
             const std::size_t m = window.size();

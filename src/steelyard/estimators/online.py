@@ -8,32 +8,63 @@ side: parameters, labels, chunks, checkpoints.
 from __future__ import annotations
 
 import dataclasses
-import numbers
+import threading
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..measures import BAKLD, Constraint, Measure
 from ..measures.constraints import as_constraints
-from ..solvers.stream.learner import BadRowError, Stream
-from ..solvers.stream.mini_batch import MiniBatchStream
-from ..solvers.stream.problem import BY_NAME, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
+from ..rows import Rows, explain
+from ..solvers.status import Ended
+from ..solvers.stream.learner import BadRowError, Learner, LinearModel
+from ..solvers.stream.mini_batch import MiniBatchLearner
+from ..solvers.stream.problem import BY_NAME, REWARDS, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
+from ..statistics.frontier import InfeasibleError
 from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
-from . import _stream_input as rows_in
-from ._binary import check_measure, positive_label
+from ._binary import Labels, positive_label
+from ._border import as_before, rows_and_y, rows_to_score
 from ._linear import LinearMixin
+from ._parameters import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    MEASURE,
+    NOT_NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    RANDOM,
+    A,
+    Checked,
+    Table,
+    Words,
+    check_parameter,
+)
 from ._progress import Progress
+from ._stream_labels import check_classes, known_labels, new_labels, signs_and_weight
 
-SPREAD = 1e4  # columns whose scales differ by more are warned about
+SPREAD = 1e4  # a column so much smaller than another adds less than the rounding of a float32 to a squared distance
+SCALES_SEEN = 1024  # rows: the learner looks at the columns of the first 256 that it may learn from
+
+_turns: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # not an attribute: a lock cannot be pickled
+_turns_guard = threading.Lock()
 
 
-class OnlineClassifier(LinearMixin, BaseEstimator):
+def _in_turn(estimator: Any) -> threading.RLock:
+    """Threads that train one estimator do it one after another."""
+    with _turns_guard:
+        return _turns.setdefault(estimator, threading.RLock())
+
+
+class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[misc]
     """A linear classifier for any measure of TPR and TNR, learned row by row at memory speed.
 
     Each row pulls the model with the weight that the measure gives its class at the rates reached so far, so that one
@@ -81,6 +112,13 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
     verbose : int, default=0
         1 shows progress.
 
+    Notes
+    -----
+    A call that fails, or that Ctrl-C ends, leaves the classifier as it was; threads that train one classifier take
+    turns. Where no threshold meets the constraint on the sample of the stream, `fit` and `fit_stream` raise
+    `InfeasibleError` with the closest point. `partial_fit` goes on, since more rows may mend it: meanwhile the closest
+    point is used, and `predict` and `decision_function` warn.
+
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
@@ -89,8 +127,8 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
     solver_ : str
         The solver that was used.
     history_ : dict of ndarray
-        Learning curve: `rows`, and since the mark before `tpr`, `tnr` and `measure` of rows not learned yet;
-        `multiplier`, `level`.
+        Learning curve: `rows`, and since the mark before `tpr`, `tnr` and `measure` of rows not learned yet; at the
+        mark `weight_negative`, `weight_positive`, `multiplier` and `level`. Empty for "1pmb".
     n_iter_ : int
 
     Examples
@@ -102,6 +140,30 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
     >>> round(m.FBeta(1).score(y[10_000:], model.predict(X[10_000:])), 1)
     0.8
     """
+
+    _parameters: ClassVar[Table] = {
+        "measure": (MEASURE,),
+        "subject_to": (ANYTHING,),  # read by `as_constraints`
+        "solver": (
+            Words("auto", *BY_NAME),
+            A("options such as solvers.stream.problem.Scan()", tuple(BY_NAME.values())),
+        ),
+        "reward": (Words(*REWARDS),),
+        "dual_rates": (Words("counts", "surrogate"),),
+        "guard": (FLAG,),
+        "eta0": (POSITIVE, Words("auto")),
+        "alpha": (NOT_NEGATIVE,),
+        "radius": (POSITIVE, NOTHING),
+        "average": (FLAG,),
+        "max_iter": (COUNT,),
+        "shuffle": (FLAG,),
+        "refresh": (COUNT,),
+        "fit_intercept": (FLAG,),
+        "pos_label": (ANYTHING,),
+        "warm_start": (FLAG,),
+        "random_state": (RANDOM,),
+        "verbose": (ANYTHING,),
+    }
 
     def __init__(
         self,
@@ -147,26 +209,23 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
     # -- learning -----------------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineClassifier:
         """Learn from all rows, `max_iter` times; `partial_fit` may go on from there."""
-        passes = _whole(self.max_iter, "max_iter", low=1)
-        go_on = self.warm_start and hasattr(self, "_stream")
-        X, y = rows_in.check_rows(self, X, y, reset=not go_on)
-        if go_on:
-            classes, positive = self.classes_, self._positive
-            signs = rows_in.signs_of_known(y, classes, positive)
-        else:
-            classes, positive, signs = rows_in.signs_of_new(y, self.pos_label)
-        weight = rows_in.check_chunk_weight(sample_weight, X, signs, both=not go_on)
-        stream = self._stream if go_on else self._new_stream(X.shape[1])
-        progress = Progress(self.verbose, total=passes * len(y))
-        for number in range(passes):
-            try:
-                stream.learn(X, signs, weight, Pass(bool(self.shuffle), number, fresh=not go_on))
-            except BadRowError as error:
-                raise rows_in.explain(error, X, type(self).__name__) from None
-            progress.update(len(y), self._message(stream))
-        progress.close()
-        self._take(stream, classes, positive)
-        self.n_iter_ = passes
+        self._check_parameters()
+        with _in_turn(self), as_before(self):
+            go_on = self.warm_start and self.__sklearn_is_fitted__()
+            rows, y = rows_and_y(self, X, y, reset=not go_on, check=False)
+            labels = known_labels(y, self.classes_, self._positive) if go_on else new_labels(y, self.pos_label)
+            signs, weight = signs_and_weight(labels, sample_weight, rows, both=not go_on)
+            learner = self._learner.copy() if go_on else self._new_learner(rows.n_cols)
+            with Progress(self.verbose, total=self.max_iter * len(signs)) as progress:
+                for number in range(self.max_iter):
+                    try:
+                        learner.learn(rows, signs, weight, Pass(bool(self.shuffle), number, disposable=True))
+                    except BadRowError as error:
+                        self._explain(error, rows)
+                    progress.update(len(signs), self._message(learner))
+            self._take(learner, labels, new=not go_on)
+            self.n_iter_ = int(self.max_iter)
+            self._settle()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
@@ -175,27 +234,27 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
         How a stream is cut into chunks does not change the result by a single bit. A chunk with NaN or infinity
         raises and leaves the model as it was.
         """
-        first = not hasattr(self, "_stream")
-        if not first and getattr(X, "shape", (1,))[0] == 0 and len(y) == 0:
-            validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
-            return self
-        X, y = rows_in.check_rows(self, X, y, reset=first)
-        if first and classes is None:
-            known, positive, signs = rows_in.signs_of_new(y, self.pos_label)
-        else:
-            known, positive = self._known_classes(classes, first)
-            signs = rows_in.signs_of_known(y, known, positive)
-        weight = rows_in.check_chunk_weight(sample_weight, X, signs, both=False)
-        stream = self._new_stream(X.shape[1]) if first else self._stream
-        try:
-            stream.learn(X, signs, weight)
-        except BadRowError as error:
-            raise rows_in.explain(error, X, type(self).__name__) from None
-        self._take(stream, known, positive)
+        with _in_turn(self), as_before(self):
+            first = not self.__sklearn_is_fitted__()
+            if first:
+                self._check_parameters()
+            elif getattr(X, "shape", (1,))[0] == 0 and len(y) == 0:
+                validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
+                return self
+            rows, y = rows_and_y(self, X, y, reset=first, check=False)
+            new = first and classes is None
+            labels = new_labels(y, self.pos_label) if new else known_labels(y, *self._known_classes(classes, first))
+            signs, weight = signs_and_weight(labels, sample_weight, rows, both=False)
+            learner = self._new_learner(rows.n_cols) if first else self._learner
+            try:
+                learner.learn(rows, signs, weight)
+            except BadRowError as error:
+                self._explain(error, rows)
+            self._take(learner, labels, new=first)
         return self
 
     def fit_stream(
-        self, stream: Iterable[Any], checkpoint: Any = None, every: int = 100_000, classes: Any = None
+        self, chunks: Iterable[Any], checkpoint: Any = None, every: int = 100_000, classes: Any = None
     ) -> OnlineClassifier:
         """Learn from chunks ``(X, y)`` or ``(X, y, sample_weight)``, with a checkpoint every so many rows.
 
@@ -203,120 +262,148 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
         rows that were already learned are skipped. Killed at any moment and called again, the final model has the
         same bits as that of a run that was never interrupted. See `steelyard.streams`.
         """
-        every = _whole(every, "every", low=1)
-        if hasattr(self, "_stream") and not self.warm_start:
-            del self._stream
-        saved = None if checkpoint is None else Checkpoint.load(checkpoint)
-        done = 0 if saved is None else self._resume(saved)
-        progress, written, seen = Progress(self.verbose), done, 0
-        for chunk in as_chunks(stream):
-            seen += len(chunk)
-            if seen <= done:
-                continue
-            chunk = chunk.last(seen - done) if seen - len(chunk) < done else chunk
-            done = seen
-            self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.sample_weight)
-            progress.update(len(chunk), self._message(self._stream))
-            if checkpoint is not None and done - written >= every:
-                self._checkpoint(done).save(checkpoint)
-                written = done
-        progress.close()
+        self._check_parameters()
+        check_parameter("every", every, COUNT)
+        if checkpoint is not None:
+            Checkpoint.check_place(checkpoint)
+        with _in_turn(self), as_before(self):
+            if not self.warm_start:
+                vars(self).pop("_learner", None)
+            elif self.__sklearn_is_fitted__():
+                self._learner = self._learner.copy()  # the one before stays as it is
+            self._learn_chunks(chunks, checkpoint, every, classes)
+            self._settle()
+        return self
+
+    def _learn_chunks(self, chunks: Iterable[Any], checkpoint: Any, every: int, classes: Any) -> None:
+        saved = None if checkpoint is None else Checkpoint.load(checkpoint, self._resume)
+        done = 0 if saved is None else saved.rows
+        written, seen = done, 0
+        with Progress(self.verbose) as progress:
+            for chunk in as_chunks(chunks):
+                seen += len(chunk)
+                if seen <= done:
+                    continue
+                chunk = chunk.last(seen - done) if seen - len(chunk) < done else chunk
+                done = seen
+                self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.sample_weight)
+                progress.update(len(chunk), self._message(self._learner))
+                if checkpoint is not None and done - written >= every:
+                    self._checkpoint(done).save(checkpoint)
+                    written = done
         if seen < done:
             raise ValueError(
                 f"the checkpoint has learned {done} rows but the stream has only {seen}: is it the same stream?"
             )
-        if not hasattr(self, "_stream"):
+        if not self.__sklearn_is_fitted__():
             raise ValueError("the stream is empty: there is nothing to learn from")
         if checkpoint is not None and done > written:
             self._checkpoint(done).save(checkpoint)
-        return self
 
     # -- what has been learned ----------------------------------------------------------------------------------
     @property
-    def coef_(self) -> np.ndarray:
-        return self._fitted().model().w[None, :] * self._sign
+    def coef_(self) -> NDArray[np.float64]:
+        return self._model().w[None, :] * self._sign
 
     @property
-    def intercept_(self) -> np.ndarray:
-        return np.array([self._fitted().model().intercept]) * self._sign
+    def intercept_(self) -> NDArray[np.float64]:
+        return np.array([self._model().intercept]) * self._sign
 
     @property
-    def history_(self) -> dict[str, np.ndarray]:
-        return self._fitted().curve()
+    def history_(self) -> dict[str, NDArray[np.float64]]:
+        self._model()
+        return self._learner.curve()
 
-    def _fitted(self) -> Any:
-        if not hasattr(self, "_stream"):
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
+        rows, model = rows_to_score(self, X), self._model()
+        if model.status.ended in (Ended.INFEASIBLE, Ended.TROUBLE):
+            warnings.warn(str(model.status), UserWarning, stacklevel=2)
+        return self._sign * (rows.scores(model.w) + model.intercept)
+
+    def _model(self) -> LinearModel:
+        if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._stream
+        return self._learner.model()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_stream")
+        return hasattr(self, "_learner")
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _problem(self) -> Problem:
-        measure, constraints = check_measure(self.measure), as_constraints(self.subject_to)
+        constraints = as_constraints(self.subject_to)
         if len(constraints) > 1:
             raise ValueError(f"on a stream there can be one constraint; got {len(constraints)}: {self.subject_to!r}")
-        constraint = constraints[0] if constraints else None
-        guard = bool(self.guard)
-        solver = self.solver
+        constraint, solver = constraints[0] if constraints else None, self.solver
         if isinstance(solver, str):
-            if solver != "auto" and solver not in BY_NAME:
-                raise ValueError(f"solver is 'auto' or one of {sorted(BY_NAME)}; got {solver!r}")
-            solver = choose_solver(measure, constraint, guard) if solver == "auto" else BY_NAME[solver]()
+            chosen = solver == "auto"
+            solver = choose_solver(self.measure, constraint, bool(self.guard)) if chosen else BY_NAME[solver]()
         problem = Problem(
-            measure=measure,
+            measure=self.measure,
             constraint=constraint,
             solver=solver,
             reward=self.reward,
-            counts={"counts": True, "surrogate": False}.get(self.dual_rates, self.dual_rates),  # type: ignore[arg-type]
-            guard=guard,
-            eta0=None if isinstance(self.eta0, str) and self.eta0 == "auto" else self.eta0,
-            alpha=self.alpha,
-            radius=self.radius,
+            counts=self.dual_rates == "counts",
+            guard=bool(self.guard),
+            eta0=None if isinstance(self.eta0, str) else float(self.eta0),
+            alpha=float(self.alpha),
+            radius=None if self.radius is None else float(self.radius),
             average=bool(self.average),
-            refresh=_whole(self.refresh, "refresh", low=1),
+            refresh=int(self.refresh),
             fit_intercept=bool(self.fit_intercept),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
         check_problem(problem)
         return problem
 
-    def _new_stream(self, n_features: int, problem: Problem | None = None) -> Any:
+    def _new_learner(self, n_features: int, problem: Problem | None = None) -> Learner | MiniBatchLearner:
         problem = self._problem() if problem is None else problem
-        return (MiniBatchStream if isinstance(problem.solver, OnePassMiniBatch) else Stream)(problem, n_features)
+        return (MiniBatchLearner if isinstance(problem.solver, OnePassMiniBatch) else Learner)(problem, n_features)
 
-    def _known_classes(self, classes: Any, first: bool) -> tuple[np.ndarray, Any]:
+    def _known_classes(self, classes: Any, first: bool) -> tuple[NDArray[Any], Any]:
         if classes is None:
             return self.classes_, self._positive
-        known = rows_in.check_classes(classes)
+        known = check_classes(classes)
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"classes={known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
         return known, positive_label(known, self.pos_label)
 
-    def _take(self, stream: Any, classes: np.ndarray, positive: Any) -> None:
-        self._stream, self.classes_, self._positive = stream, classes, positive
-        self.solver_ = next(name for name, kind in BY_NAME.items() if isinstance(stream.problem.solver, kind))
-        if not hasattr(self, "n_iter_"):
-            self.n_iter_ = 1
-        if not getattr(self, "_warned", False) and stream.spread > SPREAD:
-            self._warned = True
+    def _take(self, learner: Learner | MiniBatchLearner, labels: Labels, *, new: bool) -> None:
+        self._learner = learner
+        self._take_labels(labels)
+        if new:
+            self.solver_ = next(name for name, kind in BY_NAME.items() if isinstance(learner.problem.solver, kind))
+            self.n_iter_, self._scales_seen = 1, False
+        if self._scales_seen:
+            return
+        self._scales_seen = learner.n_rows >= SCALES_SEEN
+        if (spread := learner.spread) > SPREAD:
+            self._scales_seen = True
             warnings.warn(
-                f"the columns of X differ in scale by a factor of {stream.spread:.2g}; a linear model may learn "
+                f"the columns of X differ in scale by a factor of {spread:.2g}; a linear model may learn "
                 "the large ones only. "
                 "Put sklearn.preprocessing.StandardScaler (or MaxAbsScaler for sparse X) before this classifier",
                 UserWarning,
                 stacklevel=3,
             )
 
-    def _message(self, stream: Any) -> str:
+    def _settle(self) -> None:
+        """Finds the model at once where that takes training or may fail; otherwise it takes a moment, when asked."""
+        if self._learner.settles and (status := self._learner.model().status).ended is Ended.INFEASIBLE:
+            raise InfeasibleError(status.where)
+
+    def _explain(self, error: BadRowError, rows: Rows) -> NoReturn:
+        intact = f"Nothing of this chunk was learned and {type(self).__name__} is as it was before it"
+        raise ValueError(f"{explain(rows.source, error.row)}. {intact}") from None
+
+    def _message(self, learner: Learner | MiniBatchLearner) -> str:
         if not self.verbose:
             return ""
-        curve = stream.curve()
+        curve = learner.curve()
         return f"{self.measure!r} {curve['measure'][-1]:.4f}" if len(curve["rows"]) else ""
 
     def _checkpoint(self, rows: int) -> Checkpoint:
-        problem = self._stream.problem
+        problem = self._learner.problem
         return Checkpoint(
             problem=repr(dataclasses.replace(problem, seed=0)),
             seed=problem.seed,
@@ -325,24 +412,18 @@ class OnlineClassifier(LinearMixin, BaseEstimator):
             n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
             rows=rows,
-            state=self._stream.save(),
+            state=self._learner.save(),
         )
 
-    def _resume(self, saved: Checkpoint) -> int:
+    def _resume(self, saved: Checkpoint) -> None:
         problem = self._problem()
         saved.check_problem(repr(dataclasses.replace(problem, seed=0)))
         if self.random_state is not None and problem.seed != saved.seed:
             raise CheckpointError(f"the checkpoint was made with another random_state than {self.random_state!r}")
-        stream = self._new_stream(saved.n_features, dataclasses.replace(problem, seed=saved.seed))
-        stream.load(saved.state)
+        learner = self._new_learner(saved.n_features, dataclasses.replace(problem, seed=saved.seed))
+        saved.restore(learner.load)
         self.n_features_in_ = saved.n_features
         if saved.feature_names is not None:
             self.feature_names_in_ = saved.feature_names
-        self._take(stream, saved.classes, saved.classes[saved.positive])
-        return saved.rows
-
-
-def _whole(value: Any, name: str, low: int) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
-        raise ValueError(f"{name} must be a whole number of at least {low}; got {value!r}")
-    return int(value)
+        labels = Labels(saved.classes, saved.classes[saved.positive], np.empty(0, dtype=bool))
+        self._take(learner, labels, new=True)

@@ -20,7 +20,6 @@ out, counts in lists of at least ten decoys, and takes another than the mixture 
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +31,7 @@ from ...measures import Precision, Recall
 from ...rows import Rows
 from ...statistics.target_decoy import Array, Mask, chance_right
 from ..status import SOLVED, Ended, Status
-from ..stream.learner import Stream
+from ..stream.learner import Learner
 from ..stream.problem import NeymanPearson, Pass, Problem
 from . import steps
 from .landmarks import Landmarks, place
@@ -208,15 +207,11 @@ def solve_stochastic(
     cap = Precision() >= 1.0 / (1.0 + max_q)
     problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
     matches = Matches.of(X, is_target, sample_weight)
-    stream = Stream(problem, matches.rows.n_cols)
+    learner = Learner(problem, matches.rows.n_cols)
     signs = np.where(is_target, 1, -1).astype(np.int8)
     for number in range(passes):
-        stream.learn(
-            steps.written_out(matches.rows), signs, matches.weight, Pass(shuffle=True, number=number, fresh=True)
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of its own sample: the rows are counted here
-        w = stream.model().w
+        learner.learn(matches.rows, signs, matches.weight, Pass(shuffle=True, number=number, disposable=True))
+    w = learner.model().w  # its own threshold does not matter: the rows are counted here
     threshold, accepted = _threshold(matches.rows.scores(w), matches, max_q)
     model = MatchScore(w, -threshold)
     return QValueResult(model, accepted, "stochastic", {}, passes, _status(model, accepted, max_q))

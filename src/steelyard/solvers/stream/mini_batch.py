@@ -8,168 +8,204 @@ M depends on z through the weights of missed positives and of false alarms only,
 the lowest-scored positives and the highest-scored negatives: the maximum is found on a grid of prefix sums. (With
 unequal weights this is the maximum over whole prefixes, which bounds l from below; its slope is still that of one of
 the terms.) Each buffer is stepped on `passes` times with ``w <- w - eta0 / sqrt(k) grad l``; the model is the mean of
-the iterates. Rows that do not fill a buffer wait for the next chunk; rows of no weight are left out. It is slow next to
-NEMSIS, by design: O(B+ B-) a step.
+the iterates. Rows that do not fill a buffer wait for the next chunk, in a copy; all others are read where they are.
+Rows of no weight are left out. It is slow next to NEMSIS, by design: O(B+ B-) a step.
 """
 
 from __future__ import annotations
 
-import copy
 import io
+import threading
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .learner import Array, BadRowError, LinearModel
+from ...rows import Rows
+from .learner import AT_THE_END, CURVE, Array, BadRowError, LinearModel
 from .problem import IN_ORDER, OnePassMiniBatch, Pass, Problem
 
-Order = NDArray[np.signedinteger[Any]]
+GRIDS = 64  # tables of 1 - M that are kept, one for each number of positives in a buffer: at 500 rows 0.5 MB each
 
 
-class _Side:
-    """The rows of one class in a buffer, with their weights."""
+class Buffer:
+    """Some rows with their labels and weights, and which of them are of which class."""
 
-    def __init__(self, X: Array, weight: Array) -> None:
-        self.X, self.weight, self.mass = X, weight, float(weight.sum())
-        self.plain = bool(np.all(weight == 1.0))
+    def __init__(self, rows: Rows, y: NDArray[np.int8], weight: Array) -> None:
+        self.rows, self.y, self.weight = rows, y, weight
+        self.positive, self.negative = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
 
-    def sum(self, rows: Order) -> Array:
-        found: Array = self.X[rows].sum(axis=0) if self.plain else self.weight[rows] @ self.X[rows]
-        return found
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def followed_by(self, more: Buffer) -> Buffer:
+        """Both, in memory of their own."""
+        ours, theirs = self.rows.source, _own(more.rows)
+        if sp.issparse(ours) and sp.issparse(theirs):
+            source: Any = sp.vstack([ours, theirs], format="csr")
+        else:
+            source = np.concatenate([one.toarray() if sp.issparse(one) else one for one in (ours, theirs)])
+        rows = Rows.of(source, check=False)
+        return Buffer(rows, np.concatenate([self.y, more.y]), np.concatenate([self.weight, more.weight]))
 
 
-class MiniBatchStream:
-    """Carries the state of 1PMB from chunk to chunk, with the interface of `solvers.stream.learner.Stream`."""
+@dataclass(frozen=True)
+class State:
+    """What goes from one row to the next."""
 
-    def __init__(self, problem: Problem, n_features: int) -> None:
+    w: Array
+    total: Array
+    waiting: Buffer
+    steps: int = 0
+    square_norm: float = 0.0
+    n_rows: int = 0
+
+
+class MiniBatchLearner:
+    """Carries the state of 1PMB from chunk to chunk, with the interface of `solvers.stream.learner.Learner`."""
+
+    settles = False
+    spread = 1.0
+
+    def __init__(self, problem: Problem, n_features: int, state: State | None = None) -> None:
         self.problem, self.n_features = problem, n_features
         self.options = problem.solver if isinstance(problem.solver, OnePassMiniBatch) else OnePassMiniBatch()
         d = n_features + int(problem.fit_intercept)
-        self._w, self._sum = np.zeros(d), np.zeros(d)
-        self._steps, self._squares, self._rows = 0, 0.0, 0
-        self._mass = np.zeros(2)
-        self._buffer_X, self._buffer_y = np.empty((0, d)), np.empty(0, dtype=np.int8)
-        self._buffer_weight = np.empty(0)
-        self._grids: dict[int, Array] = {}
+        nothing = Buffer(Rows.of(np.empty((0, n_features))), np.empty(0, dtype=np.int8), np.empty(0))
+        self._state = state or State(np.zeros(d), np.zeros(d), nothing)
+        self._grids: dict[tuple[int, int], Array] = {}
+        self._lock = threading.RLock()
 
     def learn(self, X: Any, y: NDArray[np.int8], weight: Array | None = None, run: Pass = IN_ORDER) -> None:
-        _check_finite(X)
+        rows = Rows.of(X, check=False)
+        fault, row = rows.core.first_fault()
+        if fault not in ("", "unordered"):  # sums do not mind the order
+            raise BadRowError(row, fault)
         order = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         if run.shuffle:
             np.random.default_rng((self.problem.seed, run.number)).shuffle(order)
         weight = np.ones(len(y)) if weight is None else weight
-        for start in range(0, len(order), 4096):
-            rows = order[start : start + 4096]
-            self._extend(X[rows], y[rows], weight[rows])
-        self._rows += len(y)
-        self._mass += [np.sum(weight[y < 0]), np.sum(weight[y > 0])]
+        with self._lock:
+            state, start = self._state, 0
+            while start < len(order):
+                which = order[start : start + self.options.buffer - len(state.waiting)]
+                start += len(which)
+                fresh = Buffer(rows.take(which), y[which], weight[which])
+                buffer = state.waiting.followed_by(fresh) if len(state.waiting) else fresh
+                if len(buffer) < self.options.buffer:
+                    waiting = (
+                        buffer if buffer is not fresh else Buffer(Rows.of(_own(fresh.rows)), fresh.y, fresh.weight)
+                    )
+                    state = replace(state, waiting=waiting)
+                else:
+                    state = replace(self._step_on(state, buffer), waiting=_empty_like(buffer))
+            self._state = replace(state, n_rows=state.n_rows + len(y))
 
-    def _extend(self, X: Any, y: NDArray[np.int8], weight: Array) -> None:
-        dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-        if self.problem.fit_intercept:
-            dense = np.column_stack([dense, np.ones(len(dense))])
-        self._buffer_X = np.concatenate([self._buffer_X, dense])
-        self._buffer_y = np.concatenate([self._buffer_y, y])
-        self._buffer_weight = np.concatenate([self._buffer_weight, weight])
-        size = self.options.buffer
-        while len(self._buffer_y) >= size:
-            self._step_on(self._buffer_X[:size], self._buffer_y[:size], self._buffer_weight[:size])
-            self._buffer_X, self._buffer_y = self._buffer_X[size:], self._buffer_y[size:]
-            self._buffer_weight = self._buffer_weight[size:]
-
-    def _step_on(self, X: Array, y: NDArray[np.int8], weight: Array) -> None:
-        if self._steps == 0:
-            self._squares = float(np.mean(np.sum(X**2, axis=1)))
-        is_positive = y > 0
-        if is_positive.all() or not is_positive.any():
-            return
-        if np.all(weight == weight[0]):
-            weight = np.ones(len(y))
-        sides = [_Side(X[rows], weight[rows]) for rows in (is_positive, ~is_positive)]
-        eta0 = self.problem.eta0 or 1.0 / np.sqrt(max(self._squares, 1e-12))
+    def _step_on(self, state: State, buffer: Buffer) -> State:
+        rows = buffer.rows.with_constant(1.0 if self.problem.fit_intercept else 0.0)
+        square_norm = float(np.mean(rows.squared_norms())) if state.steps == 0 else state.square_norm
+        w, total, steps = state.w, state.total, state.steps
+        if len(buffer.positive) == 0 or len(buffer.negative) == 0:
+            return replace(state, square_norm=square_norm)
+        weight = np.ones(len(buffer)) if np.all(buffer.weight == buffer.weight[0]) else buffer.weight
+        buffer = Buffer(rows, buffer.y, weight)
+        eta0 = self.problem.eta0 or 1.0 / np.sqrt(max(square_norm, 1e-12))
         for _ in range(self.options.passes):
-            self._steps += 1
-            self._w = self._w * (1.0 - min(eta0 / np.sqrt(self._steps) * self.problem.alpha, 1.0))
-            self._w = self._w - eta0 / np.sqrt(self._steps) * self.worst(self._w, *sides)[1]
-            norm = float(np.linalg.norm(self._w))
+            steps += 1
+            w = w * (1.0 - min(eta0 / np.sqrt(steps) * self.problem.alpha, 1.0))
+            w = w - eta0 / np.sqrt(steps) * self.worst(w, buffer)[1]
+            norm = float(np.linalg.norm(w))
             if self.problem.radius is not None and norm > self.problem.radius:
-                self._w = self._w * (self.problem.radius / norm)
-            self._sum += self._w
+                w = w * (self.problem.radius / norm)
+            total = total + w
+        return replace(state, w=w, total=total, steps=steps, square_norm=square_norm)
 
-    def worst(self, w: Array, positive: _Side, negative: _Side) -> tuple[float, Array]:
+    def worst(self, w: Array, buffer: Buffer) -> tuple[float, Array]:
         """The value of the surrogate on one buffer, and a subgradient."""
-        mass = positive.mass + negative.mass
-        s_pos, s_neg = positive.X @ w, negative.X @ w
-        low, high = np.argsort(s_pos, kind="stable"), np.argsort(-s_neg, kind="stable")
-        missed = _prefixes(-2.0 * s_pos[low] * positive.weight[low] / mass)
-        alarms = _prefixes(2.0 * s_neg[high] * negative.weight[high] / mass)
-        gain = self._losses(positive, negative, low, high) + missed[:, None] + alarms[None, :]
+        scores, weight, mass = buffer.rows.scores(w), buffer.weight, float(buffer.weight.sum())
+        low = buffer.positive[np.argsort(scores[buffer.positive], kind="stable")]
+        high = buffer.negative[np.argsort(-scores[buffer.negative], kind="stable")]
+        missed = _prefixes(-2.0 * scores[low] * weight[low] / mass)
+        alarms = _prefixes(2.0 * scores[high] * weight[high] / mass)
+        gain = self._losses(weight[low], weight[high]) + missed[:, None] + alarms[None, :]
         a, b = np.unravel_index(np.argmax(gain), gain.shape)
-        slope: Array = negative.sum(high[:b]) - positive.sum(low[:a])
-        return float(gain[a, b]), slope * (2.0 / mass)
+        pull = np.zeros(len(buffer))
+        pull[high[:b]], pull[low[:a]] = weight[high[:b]], -weight[low[:a]]
+        return float(gain[a, b]), buffer.rows.sums(pull) * (2.0 / mass)
 
-    def _losses(self, positive: _Side, negative: _Side, low: Order, high: Order) -> Array:
-        """``1 - M`` when the first rows of `low` are missed (down) and the first of `high` are false alarms (across);
-        for weights of 1, kept for the number of positives."""
-        if not (positive.plain and negative.plain):
-            tpr = 1.0 - _prefixes(positive.weight[low]) / positive.mass
-            return self._grid(tpr, 1.0 - _prefixes(negative.weight[high]) / negative.mass, positive, negative)
-        n_pos, n_neg = len(positive.weight), len(negative.weight)
-        if n_pos not in self._grids:
-            tpr, tnr = 1.0 - np.arange(n_pos + 1) / n_pos, 1.0 - np.arange(n_neg + 1) / n_neg
-            self._grids[n_pos] = self._grid(tpr, tnr, positive, negative)
-            if len(self._grids) > 64:
+    def _losses(self, positive: Array, negative: Array) -> Array:
+        """``1 - M`` when the first positives are missed (down) and the first negatives are false alarms (across), for
+        their weights in that order; for weights of 1, kept for the numbers of both."""
+        sizes = (len(positive), len(negative))
+        plain = bool(np.all(positive == 1.0) and np.all(negative == 1.0))
+        if plain and sizes in self._grids:
+            return self._grids[sizes]
+        mass = (positive.sum(), negative.sum())
+        tpr, tnr = (np.clip(1.0 - _prefixes(w) / m, 0.0, 1.0) for w, m in zip((positive, negative), mass, strict=True))
+        share = mass[0] / (mass[0] + mass[1])
+        found = 1.0 - np.asarray(self.problem.measure(tpr[:, None], tnr[None, :], share, sample_size=sum(sizes)))
+        if plain:
+            self._grids[sizes] = found
+            if len(self._grids) > GRIDS:
                 self._grids.pop(next(iter(self._grids)))
-        return self._grids[n_pos]
-
-    def _grid(self, tpr: Array, tnr: Array, positive: _Side, negative: _Side) -> Array:
-        share, n = positive.mass / (positive.mass + negative.mass), len(positive.weight) + len(negative.weight)
-        tpr, tnr = np.clip(tpr, 0.0, 1.0), np.clip(tnr, 0.0, 1.0)  # prefix sums may round past the whole
-        return 1.0 - np.asarray(self.problem.measure(tpr[:, None], tnr[None, :], share, sample_size=n))
+        return found
 
     def model(self) -> LinearModel:
         """The mean of the iterates; before the first buffer is full, that of the rows there are."""
-        if self._steps == 0 and len(self._buffer_y):
-            early = copy.deepcopy(self)
-            early._step_on(self._buffer_X, self._buffer_y, self._buffer_weight)
-            return LinearModel(np.zeros(self.n_features), 0.0) if early._steps == 0 else early.model()
-        w = self._sum / self._steps if self._steps and self.problem.average else self._w
-        if not self.problem.fit_intercept:
-            return LinearModel(w.copy(), 0.0)
-        return LinearModel(w[:-1].copy(), float(w[-1]))
+        with self._lock:
+            state = self._state
+            if state.steps == 0 and len(state.waiting):
+                state = self._step_on(state, state.waiting)
+        w = state.total / state.steps if state.steps and self.problem.average else state.w
+        d = self.n_features
+        return LinearModel(w[:d].copy(), float(w[d]) if self.problem.fit_intercept else 0.0, status=AT_THE_END)
 
     @property
     def n_rows(self) -> int:
-        return self._rows
-
-    @property
-    def prevalence(self) -> float:
-        return float(self._mass[1] / self._mass.sum())
-
-    @property
-    def spread(self) -> float:
-        return 1.0
+        return self._state.n_rows
 
     def curve(self) -> dict[str, Array]:
-        return {name: np.empty(0) for name in ("rows", "tpr", "tnr", "measure", "multiplier", "level")}
+        return {name: np.empty(0) for name in CURVE}
+
+    # -- copies and bytes ---------------------------------------------------------------------------------------
+    def copy(self) -> MiniBatchLearner:
+        return MiniBatchLearner(self.problem, self.n_features, self._state)
 
     def save(self) -> bytes:
-        out = io.BytesIO()
+        state, out = self._state, io.BytesIO()
+        X = sp.csr_matrix(state.waiting.rows.source)
         np.savez(
-            out, w=self._w, sum=self._sum, numbers=np.array([self._steps, self._squares, self._rows, *self._mass]),
-            X=self._buffer_X, y=self._buffer_y, weight=self._buffer_weight,
+            out, w=state.w, total=state.total, numbers=np.array([state.steps, state.square_norm, state.n_rows]),
+            data=X.data, indices=X.indices, indptr=X.indptr, sparse=state.waiting.rows.is_sparse,
+            y=state.waiting.y, weight=state.waiting.weight,
         )  # fmt: skip
         return out.getvalue()
 
     def load(self, state: bytes) -> None:
-        with np.load(io.BytesIO(state), allow_pickle=False) as saved:
-            if saved["w"].shape != self._w.shape:
-                raise ValueError("the saved state is of another number of features")
-            self._w, self._sum, numbers = saved["w"], saved["sum"], saved["numbers"]
-            self._buffer_X, self._buffer_y, self._buffer_weight = saved["X"], saved["y"], saved["weight"]
-        self._steps, self._squares, self._rows = int(numbers[0]), float(numbers[1]), int(numbers[2])
-        self._mass = numbers[3:]
+        """Raises ValueError, and changes nothing, if the bytes are not the state of a learner of this problem."""
+        try:
+            with np.load(io.BytesIO(state), allow_pickle=False) as saved:
+                found = self._read({name: saved[name] for name in saved.files})
+        except Exception as error:
+            raise ValueError(f"the saved state is not one of this learner: {error}") from error
+        self._state = found
+
+    def _read(self, saved: dict[str, NDArray[Any]]) -> State:
+        w, total, (steps, square_norm, n_rows) = saved["w"], saved["total"], saved["numbers"].tolist()
+        y, weight = saved["y"], saved["weight"]
+        if w.shape != self._state.w.shape or total.shape != w.shape or {w.dtype, total.dtype} != {np.dtype(float)}:
+            raise ValueError("it is of another number of features")
+        if weight.shape != y.shape or y.ndim != 1 or y.dtype != np.int8 or not np.all(weight > 0.0):
+            raise ValueError("labels and weights do not fit each other")
+        X = sp.csr_matrix((len(y), self.n_features), dtype=saved["data"].dtype)
+        X.data, X.indices, X.indptr = saved["data"], saved["indices"], saved["indptr"]
+        rows = Rows.of(X)
+        return State(
+            w, total, Buffer(rows if saved["sparse"] else Rows.of(rows.source.toarray()), y, weight.astype(float)),
+            int(steps), float(square_norm), int(n_rows),
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         return {"problem": self.problem, "n_features": self.n_features, "state": self.save()}
@@ -183,10 +219,11 @@ def _prefixes(values: Array) -> Array:
     return np.append(0.0, np.cumsum(values))
 
 
-def _check_finite(X: Any) -> None:
-    values = X.data if hasattr(X, "indptr") else X
-    if np.isfinite(values).all():
-        return
-    bad = np.flatnonzero(~np.isfinite(values).reshape(-1))[0]
-    row = int(np.searchsorted(X.indptr, bad, side="right") - 1) if hasattr(X, "indptr") else int(bad // X.shape[1])
-    raise BadRowError(row)
+def _own(rows: Rows) -> Any:
+    """A copy of the rows of a view."""
+    return rows.source.copy() if rows.which is None else rows.source[rows.which]
+
+
+def _empty_like(buffer: Buffer) -> Buffer:
+    none = Rows.of(buffer.rows.source[:0].copy())
+    return Buffer(none, buffer.y[:0].copy(), buffer.weight[:0].copy())

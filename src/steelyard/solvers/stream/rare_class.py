@@ -15,8 +15,9 @@ G-mean) the stream weighs a rare class up by itself, and on the data on which th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,29 @@ from ..linear import cost_sensitive
 
 Array = NDArray[np.float64]
 
-RARE = 4096  # rows of a class up to which it counts as rare
-ROWS_PER_FEATURE = 10  # kept rows for each feature: with fewer the sample's own threshold would say nothing
-NEARLY_ALL = 0.9
-TOL = 1e-6
+
+@dataclass(frozen=True)
+class RareClassOptions:
+    """When the sample is taken at its word. Chosen on classes thinned to between 60 and 2,000 rows, and measured on
+    others by benchmarks/rare_classes.py; docs/online.md, "Rare classes", tells how."""
+
+    rows: int = 4096
+    """A class counts as rare up to so many rows: half of the sample for counting measures, so that the other class has
+    as many. 512 was too few: a class of a thousand rows still fell short of the aim."""
+    rows_per_feature: int = 10
+    """Of the sample: with fewer its own threshold says little about other rows, the usual rule of thumb for logistic
+    regression (Peduzzi et al. 1996 ask for ten events a variable)."""
+    nearly_all: float = 0.9
+    """Of the rare rows are kept. While there are fewer rows than features a tenth may be missing by design
+    (`SampleOptions.held_while_wide`)."""
+    tol: float = 1e-6
+    """Relative gap of the logistic regression: its direction is exact next to the sampling of the common class."""
+    digits: int = 3
+    """Values of the measure that agree to so many digits are told apart by skill: the aim of docs/online.md is a KLD
+    of at most 0.001."""
+
+
+OPTIONS = RareClassOptions()
 
 
 @lru_cache(maxsize=256)
@@ -44,14 +64,30 @@ def applies(kept: tuple[int, int], offered: tuple[int, int], n_features: int) ->
     """Whether the sample says more than the stream has learned: it holds nearly all rows of a rare class, as many of
     the other one, and many rows a feature."""
     few = min(offered)
-    enough = sum(kept) >= ROWS_PER_FEATURE * n_features
-    return 0 < few <= RARE and min(kept) >= NEARLY_ALL * few and enough
+    enough = sum(kept) >= OPTIONS.rows_per_feature * n_features
+    return 0 < few <= OPTIONS.rows and min(kept) >= OPTIONS.nearly_all * few and enough
 
 
-def direction(rows: tuple[Any, Any], weight: Array) -> Array:
-    """w from the kept rows of class - and +; the offset is left to the threshold."""
-    sizes = [len(side) for side in rows]
-    X = np.concatenate([np.asarray(side) for side in rows])
-    X = np.concatenate([X, np.ones((len(X), 1))], axis=1)
-    found = cost_sensitive.solve(X, np.repeat([-1.0, 1.0], sizes), tol=TOL, loss="logistic", sample_weight=weight)
-    return found.w[:-1]
+def direction(rows: Array, is_positive: NDArray[np.bool_], weight: Array) -> Array:
+    """w from the kept rows; the offset is left to the threshold."""
+    X = np.ones((len(rows), rows.shape[1] + 1))
+    X[:, :-1] = rows
+    y = np.where(is_positive, 1.0, -1.0)
+    return cost_sensitive.solve(X, y, tol=OPTIONS.tol, loss="logistic", sample_weight=weight).w[:-1]
+
+
+class Valued(Protocol):
+    @property
+    def value(self) -> float: ...
+    @property
+    def tpr(self) -> float: ...
+    @property
+    def tnr(self) -> float: ...
+
+
+AnyModel = TypeVar("AnyModel", bound=Valued)
+
+
+def better(one: AnyModel, other: AnyModel) -> AnyModel:
+    """Of two models with their thresholds the one of larger value on the sample, or of more skill if they agree."""
+    return max(one, other, key=lambda model: (round(model.value, OPTIONS.digits), model.tpr + model.tnr))

@@ -7,7 +7,8 @@ import pytest
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.solvers.stream.mini_batch import MiniBatchStream, _Side
+from steelyard.rows import Rows
+from steelyard.solvers.stream.mini_batch import Buffer, MiniBatchLearner
 from steelyard.solvers.stream.problem import OnePassMiniBatch, Problem
 
 
@@ -34,15 +35,13 @@ def surrogate(measure, w, X, y, weight):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_surrogate_is_the_maximum_over_all_label_vectors(measure, seed):
     X, y, w, weight = buffer(seed)
-    stream = MiniBatchStream(Problem(measure, solver=OnePassMiniBatch(), fit_intercept=False), X.shape[1])
-    sides = [_Side(X[y == c], np.ones(np.sum(y == c))) for c in (1, -1)]
-    value, slope = stream.worst(w, *sides)
+    learner = MiniBatchLearner(Problem(measure, solver=OnePassMiniBatch(), fit_intercept=False), X.shape[1])
+    value, slope = learner.worst(w, Buffer(Rows.of(X), y, np.ones(len(y))))
     assert value == pytest.approx(surrogate(measure, w, X, y, np.ones(len(y))), rel=1e-12)
     for other in np.random.default_rng(9).normal(size=(5, 2)):  # a subgradient of a convex function
         assert surrogate(measure, other, X, y, np.ones(len(y))) >= value + slope @ (other - w) - 1e-12
     # Weighted: a bound from below, and its slope one of the terms'.
-    sides = [_Side(X[y == c], weight[y == c]) for c in (1, -1)]
-    value, slope = stream.worst(w, *sides)
+    value, slope = learner.worst(w, Buffer(Rows.of(X), y, weight))
     assert 0 <= value <= surrogate(measure, w, X, y, weight) + 1e-12
     for other in np.random.default_rng(9).normal(size=(5, 2)):
         assert surrogate(measure, other, X, y, weight) >= value + slope @ (other - w) - 1e-12

@@ -8,8 +8,9 @@ import steelyard as sy
 import steelyard.measures as m
 from reference import streams as reference
 from steelyard.measures.stages import stages
-from steelyard.solvers.stream.learner import RESERVOIR, Stream, balanced_order
+from steelyard.solvers.stream.learner import Learner, balanced_order
 from steelyard.solvers.stream.problem import NeymanPearson, Problem, Scan
+from steelyard.solvers.stream.settings import SAMPLE
 
 
 def rows(n=160, d=4, seed=0):
@@ -110,7 +111,7 @@ def test_scan_is_algorithm_3(dual_rates):
         algorithm.step(x, label)
     np.testing.assert_allclose(model.coef_.ravel(), algorithm.model, rtol=1e-8, atol=1e-10)
     assert 0.3 < algorithm.level < 1.0
-    assert model._stream._learner.level == pytest.approx(algorithm.level, rel=1e-9)
+    assert model._learner._core.level == pytest.approx(algorithm.level, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["sigmoid", "ramp", "arctan", "erf"])
@@ -127,7 +128,7 @@ def test_neyman_pearson_is_algorithm_4(kind, balanced):
     )
     algorithm = reference.NeymanPearson(4, 0.1, kind=kind, gamma0=0.3, lam_c=0.01, nu=0.05, balanced=balanced)
     np.testing.assert_allclose(walk(model, X, y), reference_walk(algorithm, X, y), rtol=1e-8, atol=1e-10)
-    assert model._stream._learner.multiplier == pytest.approx(algorithm.lam, rel=1e-9)
+    assert model._learner._core.multiplier == pytest.approx(algorithm.lam, rel=1e-9)
 
 
 def test_q_value_form():
@@ -159,7 +160,7 @@ def test_balanced_sampling_is_algorithm_4_on_rows_picked_from_each_class_alike(w
         solver=NeymanPearson(gain=0.001, balanced=True),
     ).fit(X, y, sample_weight=weight)  # fmt: skip
     algorithm = reference.NeymanPearson(4, 0.1, gamma0=0.3, nu=0.001, balanced=True)
-    seed = model._stream.problem.seed
+    seed = model._learner.problem.seed
     orders = [balanced_order(y.astype(np.int8), weight, (seed, number)) for number in (0, 1)]
     for i in np.concatenate(orders):
         algorithm.step(X[i], y[i])
@@ -206,15 +207,15 @@ def test_the_reservoir_is_a_uniform_sample_of_each_class():
     for side in (0, 1):
         counts = np.zeros(bins)
         for seed in range(runs):
-            stream = Stream(Problem(m.GMean(), seed=seed), 1)
+            learner = Learner(Problem(m.GMean(), seed=seed), 1)
             for start in range(0, n, 7000):
-                stream.learn(X[start : start + 7000], y[start : start + 7000])
-            kept = np.asarray(stream._learner.reservoir_scores(side, np.ones(1)))
-            assert len(np.unique(kept)) == len(kept) == RESERVOIR
-            assert np.array_equal(y[kept.astype(int)] > 0, np.full(RESERVOIR, side == 1))
+                learner.learn(X[start : start + 7000], y[start : start + 7000])
+            kept = np.asarray(learner._core.reservoir_scores(side, np.ones(1)))
+            assert len(np.unique(kept)) == len(kept) == SAMPLE.rows
+            assert np.array_equal(y[kept.astype(int)] > 0, np.full(SAMPLE.rows, side == 1))
             counts += np.histogram(kept, bins, range=(0, n))[0]
-        mean = runs * RESERVOIR / bins
-        spread = np.sum((counts - mean) ** 2) / mean / (1 - RESERVOIR / (n / 2))
+        mean = runs * SAMPLE.rows / bins
+        spread = np.sum((counts - mean) ** 2) / mean / (1 - SAMPLE.rows / (n / 2))
         assert spread < chi2.ppf(0.9999, bins - 1)
 
 

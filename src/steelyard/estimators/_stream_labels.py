@@ -1,0 +1,55 @@
+"""Labels and weights of a chunk, told apart in a few passes over y.
+
+Labels of two whole numbers need three passes where sorting would take longer than learning. Later chunks may hold one
+class only, and no third.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows import Rows
+from ._binary import Labels, check_weight, positive_label
+
+
+def new_labels(y: NDArray[Any], pos_label: Any) -> Labels:
+    """Labels never seen before; both classes must be there."""
+    if y.dtype.kind in "iub" and len(y):
+        low, high = y.min(), y.max()
+        is_high = y == high
+        if low != high and np.count_nonzero(is_high) + np.count_nonzero(y == low) == len(y):
+            classes = np.array([low, high], dtype=y.dtype)
+            positive = positive_label(classes, pos_label)
+            return Labels(classes, positive, is_high if positive == high else ~is_high)
+    return Labels.of(y, pos_label)
+
+
+def known_labels(y: NDArray[Any], classes: NDArray[Any], positive: Any) -> Labels:
+    """Labels of known classes; one class alone is fine."""
+    is_positive = np.asarray(y == positive)
+    negative = classes[0] if positive == classes[1] else classes[1]
+    strangers = ~(is_positive | (y == negative))
+    if np.any(strangers):
+        stranger = np.asarray(y)[strangers][0]
+        raise ValueError(
+            f"y has the label {stranger!r}, which is not one of the classes {classes.tolist()} given first"
+        )
+    return Labels(classes, positive, is_positive)
+
+
+def check_classes(classes: Any) -> NDArray[Any]:
+    found: NDArray[Any] = np.unique(np.asarray(classes))
+    if len(found) != 2:
+        raise ValueError(f"Only binary classification is supported: classes must hold two labels; got {found.tolist()}")
+    return found
+
+
+def signs_and_weight(
+    labels: Labels, sample_weight: Any, rows: Rows, *, both: bool
+) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
+    """-1 and +1 as the loop reads them, and the weights; `both` asks for weight in both classes."""
+    signs = (labels.is_positive.view(np.int8) * np.int8(2)) - np.int8(1)
+    return signs, check_weight(sample_weight, rows, labels.is_positive if both else None)
