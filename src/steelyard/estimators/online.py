@@ -141,6 +141,9 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
     0.8
     """
 
+    _learner: Learner | MiniBatchLearner
+    _scales_seen: bool
+    n_features_in_: int
     _parameters: ClassVar[Table] = {
         "measure": (MEASURE,),
         "subject_to": (ANYTHING,),  # read by `as_constraints`
@@ -267,10 +270,11 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         if checkpoint is not None:
             Checkpoint.check_place(checkpoint)
         with _in_turn(self), as_before(self):
-            if not self.warm_start:
-                vars(self).pop("_learner", None)
-            elif self.__sklearn_is_fitted__():
-                self._learner = self._learner.copy()  # the one before stays as it is
+            if self.__sklearn_is_fitted__():
+                before = self._learner  # it stays as it is, whatever comes
+                del self._learner
+                if self.warm_start:
+                    self._learner = before.copy()
             self._learn_chunks(chunks, checkpoint, every, classes)
             self._settle()
         return self
@@ -302,11 +306,11 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
 
     # -- what has been learned ----------------------------------------------------------------------------------
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> NDArray[np.float64]:  # type: ignore[override]
         return self._model().w[None, :] * self._sign
 
     @property
-    def intercept_(self) -> NDArray[np.float64]:
+    def intercept_(self) -> NDArray[np.float64]:  # type: ignore[override]
         return np.array([self._model().intercept]) * self._sign
 
     @property

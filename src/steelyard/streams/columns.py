@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -53,7 +54,7 @@ class Columns:
         return sp.hstack([sp.csr_matrix(part) for part in parts], format="csr")
 
 
-def _numbers(values: Sequence[Any], name: str) -> np.ndarray:
+def _numbers(values: Sequence[Any], name: str) -> NDArray[np.float64]:
     try:
         return np.asarray([np.nan if value in ("", None) else value for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:

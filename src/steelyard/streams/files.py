@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from .chunks import Chunk, _check_chunk
@@ -158,8 +159,8 @@ def _cut(batch: Any, chunk: int) -> Iterator[Any]:
         yield batch.slice(start, chunk)
 
 
-def _to_numpy(column: Any) -> np.ndarray:
-    return column.to_numpy(zero_copy_only=False)
+def _to_numpy(column: Any) -> NDArray[Any]:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _pyarrow() -> Any:

@@ -81,7 +81,10 @@ class MiniBatchLearner:
     def learn(self, X: Any, y: NDArray[np.int8], weight: Array | None = None, run: Pass = IN_ORDER) -> None:
         rows = Rows.of(X, check=False)
         fault, row = rows.core.first_fault()
-        if fault not in ("", "unordered"):  # sums do not mind the order
+        if fault == "unordered":
+            merged = Rows.of(rows.source)
+            rows = merged if rows.which is None else merged.take(rows.which)
+        elif fault:
             raise BadRowError(row, fault)
         order = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         if run.shuffle:
