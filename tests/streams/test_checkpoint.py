@@ -1,7 +1,10 @@
 """Checkpoints: killed at any moment and called again, the same bits; damaged files are refused."""
 
+import hashlib
+import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -157,3 +160,126 @@ def test_no_temporary_files_are_left(tmp_path):
     X, y = rows()
     make().fit_stream(from_arrays(X, y, 500), checkpoint=tmp_path / "run.ckpt", every=500)
     assert sorted(os.listdir(tmp_path)) == ["run.ckpt", "run.ckpt.previous"]
+
+
+def unread():
+    raise AssertionError("nothing should be read")
+    yield
+
+
+def test_a_place_that_cannot_be_written_is_noticed_before_learning(tmp_path):
+    for place in (tmp_path / "nowhere" / "run.ckpt", tmp_path):
+        with pytest.raises(CheckpointError, match=r"no folder|cannot be written"):
+            make().fit_stream(unread(), checkpoint=place)
+
+
+def test_a_checkpoint_that_cannot_be_used_leaves_the_model_that_was_there(tmp_path):
+    X, y = rows()
+    file = tmp_path / "run.ckpt"
+    model = make().fit(X, y)
+    before, has = bits(model), dict(vars(model))
+    make("cap").fit_stream(from_arrays(X, y, 500), checkpoint=file)
+    with pytest.raises(CheckpointError, match="another problem"):
+        model.fit_stream(unread(), checkpoint=file)
+    file.write_bytes(b"nothing")
+    previous(file).unlink(missing_ok=True)
+    with pytest.raises(CheckpointError, match="not a steelyard checkpoint"):
+        model.fit_stream(unread(), checkpoint=file)
+    assert bits(model) == before
+    assert vars(model) == has
+
+
+def test_links_and_permissions_stay(tmp_path):
+    X, y = rows()
+    real, link = tmp_path / "real.ckpt", tmp_path / "link.ckpt"
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    link.symlink_to(real)
+    make().fit_stream(from_arrays(X, y, 500), checkpoint=link, every=1000)
+    assert link.is_symlink()
+    assert real.exists()
+    assert real.stat().st_mode == plain.stat().st_mode  # as any new file of this user
+
+
+def forged(good, change):
+    """The checkpoint with its header or its state changed, and a checksum that fits."""
+    head, length = struct.calcsize("<8sIQ"), struct.unpack_from("<Q", good, 12)[0]
+    header, state = json.loads(good[head : head + length]), good[head + length + 8 : -32]
+    header, state, size = change(header, state)
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    body = struct.pack("<8sIQ", b"STEELYRD", 1, len(text)) + text + struct.pack("<Q", size) + state
+    return body + hashlib.sha256(body).digest()
+
+
+FORGERIES = {
+    "no json": lambda h, s: (b"{", s, len(s)),
+    "no text": lambda h, s: (b"\xff\xfe", s, len(s)),
+    "a list": lambda h, s: ([], s, len(s)),
+    "no rows": lambda h, s: ({k: v for k, v in h.items() if k != "rows"}, s, len(s)),
+    "rows in words": lambda h, s: ({**h, "rows": "many"}, s, len(s)),
+    "negative rows": lambda h, s: ({**h, "rows": -1}, s, len(s)),
+    "dtype": lambda h, s: ({**h, "dtype": "nonsense"}, s, len(s)),
+    "three classes": lambda h, s: ({**h, "classes": ["a", "b", "c"]}, s, len(s)),
+    "third positive": lambda h, s: ({**h, "positive": 2}, s, len(s)),
+    "no features": lambda h, s: ({**h, "n_features": 0}, s, len(s)),
+    "other features": lambda h, s: ({**h, "n_features": 6}, s, len(s)),
+    "names": lambda h, s: ({**h, "feature_names": ["x"]}, s, len(s)),
+    "problem": lambda h, s: ({**h, "problem": 3}, s, len(s)),
+    "length": lambda h, s: (h, s, len(s) + 1),
+    "short state": lambda h, s: (h, s[:-40], len(s) - 40),
+    "long state": lambda h, s: (h, s + b"1234", len(s) + 4),
+    "no state": lambda h, s: (h, b"", 0),
+    "noise": lambda h, s: (h, os.urandom(len(s)), len(s)),
+}
+
+
+@pytest.mark.parametrize("kind", ["auto", "mini-batch"])
+@pytest.mark.parametrize("change", FORGERIES)
+def test_forged_checkpoints_are_refused_with_one_error_and_the_one_before_is_tried(kind, change, tmp_path):
+    if (kind, change) == ("mini-batch", "long state"):
+        pytest.skip("numpy's archive does not mind what follows it")
+    X, y = rows(3000)
+    file = tmp_path / "run.ckpt"
+    whole = make(kind).fit_stream(from_arrays(X, y, 500), checkpoint=file, every=1000)
+    bad = forged(file.read_bytes(), FORGERIES[change])
+    file.write_bytes(bad)
+    with pytest.warns(UserWarning, match="The one before it"):
+        again = make(kind).fit_stream(from_arrays(X, y, 500), checkpoint=file, every=10_000)
+    assert bits(again) == bits(whole)
+    file.write_bytes(bad)
+    previous(file).write_bytes(bad)
+    with pytest.raises(CheckpointError, match="cannot go on from"):
+        make(kind).fit_stream(unread(), checkpoint=file)
+
+
+def test_a_state_with_wild_places_cannot_crash():
+    """Any eight bytes of the state replaced: refused, or a model that learns and predicts."""
+    code = textwrap.dedent("""
+        import warnings
+        import numpy as np, steelyard as sy, steelyard.measures as m
+        warnings.simplefilter("ignore")
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(600, 4)); y = (X[:, 0] > 1).astype(int)
+        taken = refused = 0
+        for make in (lambda: sy.OnlineClassifier(m.BAKLD(), random_state=0), lambda: sy.OnlineClassifier(m.GMean(), solver="1pmb", random_state=0)):
+            model = make().partial_fit(X[:320], y[:320])
+            good = model._learner.save()
+            for trial in range(400):
+                at = int(rng.integers(len(good) - 8)) if trial % 2 else len(good) - 8 * int(rng.integers(1, 600))
+                value = rng.choice(np.array([-1, 1, 2**40, 2**62, 5], dtype=np.int64)).tobytes()
+                other = make().partial_fit(X[:320], y[:320])
+                try:
+                    other._learner.load(good[:at] + value + good[at + 8:])
+                except ValueError:
+                    refused += 1
+                    continue
+                taken += 1
+                try:
+                    other.partial_fit(X, y).predict(X)
+                except ValueError:
+                    pass
+        print(taken > 10, refused > 10)
+    """)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout.split() == ["True", "True"]
