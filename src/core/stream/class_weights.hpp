@@ -50,10 +50,22 @@ struct DualSettings {
     bool scan = false;    // two nests
     bool constrained = false;
     bool balanced = false;  // letter: classes weigh the same, a_i = 1 and lam
-    double gain = 0.5;
-    double floor = 0.25;
-    double clip = 1e-4;  // rates are kept in [clip, 1 - clip] before a measure sees them
+    double gain = 0.5;      // of the multiplier; solvers/stream/problem.py has the reasons
+    double floor = 0.25;    // least share of the pull that a class gets, in units of its share of the rows
+    double clip = 1e-4;     // rates are kept in [clip, 1 - clip], where logarithms and roots have finite slopes
+    // Where a measure falls in a rate classes are pulled by their shares to this power: 1 would be one row, one vote,
+    // and lose a rare class; 0 is balanced, and calls too many rows positive (docs/online.md, "What the guard does").
+    double share_power = 0.75;
 };
+
+// What keeps the multiplier of a constraint sane under the guard. One row moves it by a factor of two at most, and it
+// stays within a thousand of the measure's own weights, beyond which a class has no say at all. A constraint that even
+// a perfect classifier meets with hardly any slack is scaled as if that were `least_slack`.
+struct MultiplierLimits {
+    static constexpr double down = 0.5, up = 2.0, low = 1e-3, high = 1e3, least_slack = 1e-6;
+};
+
+constexpr double steepest = 1e6;  // a slope that is infinite counts as this: it outweighs any other
 
 inline double finite_or(double x, double otherwise) { return std::isfinite(x) ? x : otherwise; }
 
@@ -168,9 +180,9 @@ private:
             pos += multiplier.lam * multiplier.a;
             neg += multiplier.lam * multiplier.b;
         }
-        if (pos < 0.0 || neg < 0.0) pos = std::pow(p, 0.75), neg = std::pow(n, 0.75);
-        pos = finite_or(pos, 1e6);
-        neg = finite_or(neg, 1e6);
+        if (pos < 0.0 || neg < 0.0) pos = std::pow(p, is.share_power), neg = std::pow(n, is.share_power);
+        pos = finite_or(pos, steepest);
+        neg = finite_or(neg, steepest);
         const double sum = pos + neg;
         pos = std::max(sum > 0 ? pos / sum : p, is.floor * p);
         neg = std::max(sum > 0 ? neg / sum : n, is.floor * n);
@@ -224,9 +236,11 @@ private:
             m.lam *= std::max(1.0 - weight * is.gain * slack, 0.0);
             return;
         }
-        const double best = std::max(m.a + m.b + m.c, 1e-6), gain = is.gain / std::sqrt(tally.rows[side]);
-        m.lam *= std::min(std::max(1.0 - weight * gain * slack / best, 0.5), 2.0);
-        m.lam = std::min(std::max(m.lam, 1e-3), 1e3);
+        using Limits = MultiplierLimits;
+        const double best = std::max(m.a + m.b + m.c, Limits::least_slack),
+                     gain = is.gain / std::sqrt(tally.rows[side]);
+        m.lam *= std::min(std::max(1.0 - weight * gain * slack / best, Limits::down), Limits::up);
+        m.lam = std::min(std::max(m.lam, Limits::low), Limits::high);
     }
 };
 

@@ -3,7 +3,9 @@
 // A full shuffle reads a large matrix one row at a time from all over memory. Here blocks of neighbouring rows are put
 // in random order, and the rows of a window of many blocks are shuffled among each other, so that memory is read in
 // pieces of a page or more while rows that were neighbours, and data sorted by class, are mixed. Up to
-// `rows_per_block * blocks_per_window` rows it is a full shuffle.
+// `rows_per_block * blocks_per_window` rows it is a full shuffle. 32 rows are a page or more from 16 doubles a row on;
+// 64 blocks from all over the data are as good as a sample of it; eight rows ahead hide the latency of memory behind
+// the arithmetic (benchmarks/online.py, "dense shuffled").
 #pragma once
 
 #include <algorithm>

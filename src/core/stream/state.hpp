@@ -28,7 +28,7 @@ struct LearnerSettings {
     double hinge_first = 20000.0;
     Steps steps = Steps::adaptive;
     double eta0 = 0.0;       // 0: from the scale of the first rows
-    double unit_step = 0.6;  // adaptive steps, in units of the inputs' scale
+    double unit_step = 0.6;  // adaptive steps, in units of the inputs' scale (benchmarks/online_steps.py)
     double alpha = 0.0;      // weight decay
     double radius = 0.0;     // of the ball that w is kept in; 0: none
     double growth = 1.0;     // row t enters the average with weight t^growth, growth 0 or 1
@@ -55,7 +55,8 @@ struct Pass {
     bool is_first() const { return number == 0; }
 };
 
-// A learning curve: the tallies at rows that are further and further apart, at most `most` of them.
+// A learning curve: the tallies at rows that are further and further apart, at most `most` of them (more than a plot
+// has room for), from every thousand rows on (a rate with a standard error of 0.016).
 struct History {
     static constexpr std::size_t most = 512;
     static constexpr std::size_t width =
@@ -77,10 +78,12 @@ struct History {
     void take_room() { marks.reserve(most * width); }
 };
 
-// The scale of the inputs, from the first rows.
+// The scale of the inputs, from the first rows: a mean of squares over a thousand rows is within a few percent, and a
+// step that is off by as much does not matter. Columns are only looked at to warn of scales far apart (by a factor of
+// 1e4), for which 256 rows are plenty and ten entries of a column enough.
 struct Warmup {
     static constexpr double rows_needed = 1000.0, rows_by_column = 256.0;
-    static constexpr std::uint8_t enough = 10;  // entries of a column before its scale is taken for its own
+    static constexpr std::uint8_t enough = 10;
     double rows = 0.0, entries = 0.0, squares = 0.0;
     LargeVector<float> peak;  // of each column: its largest absolute value, and its number of non-zeros
     LargeVector<std::uint8_t> count;

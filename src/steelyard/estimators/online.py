@@ -8,25 +8,20 @@ side: parameters, labels, chunks, checkpoints.
 from __future__ import annotations
 
 import dataclasses
-import threading
 import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar, NoReturn
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..measures import BAKLD, Constraint, Measure
-from ..measures.constraints import as_constraints
 from ..rows import Rows, explain
 from ..solvers.status import Ended
-from ..solvers.stream.learner import BadRowError, Learner, LinearModel
-from ..solvers.stream.mini_batch import MiniBatchLearner
-from ..solvers.stream.problem import BY_NAME, REWARDS, OnePassMiniBatch, Pass, Problem, check_problem, choose_solver
+from ..solvers.stream.learner import BadRowError, LinearModel
+from ..solvers.stream.problem import BY_NAME, REWARDS, Pass
 from ..statistics.frontier import InfeasibleError
 from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
@@ -50,18 +45,11 @@ from ._parameters import (
 )
 from ._progress import Progress
 from ._stream_labels import check_classes, known_labels, new_labels, signs_and_weight
+from ._stream_problem import AnyLearner, new_learner, problem_of
+from ._turns import in_turn
 
 SPREAD = 1e4  # a column so much smaller than another adds less than the rounding of a float32 to a squared distance
 SCALES_SEEN = 1024  # rows: the learner looks at the columns of the first 256 that it may learn from
-
-_turns: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # not an attribute: a lock cannot be pickled
-_turns_guard = threading.Lock()
-
-
-def _in_turn(estimator: Any) -> threading.RLock:
-    """Threads that train one estimator do it one after another."""
-    with _turns_guard:
-        return _turns.setdefault(estimator, threading.RLock())
 
 
 class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[misc]
@@ -141,7 +129,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
     0.8
     """
 
-    _learner: Learner | MiniBatchLearner
+    _learner: AnyLearner
     _scales_seen: bool
     n_features_in_: int
     _parameters: ClassVar[Table] = {
@@ -213,12 +201,12 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineClassifier:
         """Learn from all rows, `max_iter` times; `partial_fit` may go on from there."""
         self._check_parameters()
-        with _in_turn(self), as_before(self):
+        with in_turn(self), as_before(self):
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             rows, y = rows_and_y(self, X, y, reset=not go_on, check=False)
             labels = known_labels(y, self.classes_, self._positive) if go_on else new_labels(y, self.pos_label)
             signs, weight = signs_and_weight(labels, sample_weight, rows, both=not go_on)
-            learner = self._learner.copy() if go_on else self._new_learner(rows.n_cols)
+            learner = self._learner.copy() if go_on else new_learner(problem_of(self), rows.n_cols)
             with Progress(self.verbose, total=self.max_iter * len(signs)) as progress:
                 for number in range(self.max_iter):
                     try:
@@ -237,7 +225,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         How a stream is cut into chunks does not change the result by a single bit. A chunk with NaN or infinity
         raises and leaves the model as it was.
         """
-        with _in_turn(self), as_before(self):
+        with in_turn(self), as_before(self):
             first = not self.__sklearn_is_fitted__()
             if first:
                 self._check_parameters()
@@ -248,9 +236,9 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
             new = first and classes is None
             labels = new_labels(y, self.pos_label) if new else known_labels(y, *self._known_classes(classes, first))
             signs, weight = signs_and_weight(labels, sample_weight, rows, both=False)
-            learner = self._new_learner(rows.n_cols) if first else self._learner
+            learner = new_learner(problem_of(self), rows.n_cols) if first else self._learner
             try:
-                learner.learn(rows, signs, weight)
+                learner.learn(rows, signs, weight, Pass(disposable=first))
             except BadRowError as error:
                 self._explain(error, rows)
             self._take(learner, labels, new=first)
@@ -269,7 +257,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         check_parameter("every", every, COUNT)
         if checkpoint is not None:
             Checkpoint.check_place(checkpoint)
-        with _in_turn(self), as_before(self):
+        with in_turn(self), as_before(self):
             if self.__sklearn_is_fitted__():
                 before = self._learner  # it stays as it is, whatever comes
                 del self._learner
@@ -334,36 +322,6 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         return hasattr(self, "_learner")
 
     # -- inside -------------------------------------------------------------------------------------------------
-    def _problem(self) -> Problem:
-        constraints = as_constraints(self.subject_to)
-        if len(constraints) > 1:
-            raise ValueError(f"on a stream there can be one constraint; got {len(constraints)}: {self.subject_to!r}")
-        constraint, solver = constraints[0] if constraints else None, self.solver
-        if isinstance(solver, str):
-            chosen = solver == "auto"
-            solver = choose_solver(self.measure, constraint, bool(self.guard)) if chosen else BY_NAME[solver]()
-        problem = Problem(
-            measure=self.measure,
-            constraint=constraint,
-            solver=solver,
-            reward=self.reward,
-            counts=self.dual_rates == "counts",
-            guard=bool(self.guard),
-            eta0=None if isinstance(self.eta0, str) else float(self.eta0),
-            alpha=float(self.alpha),
-            radius=None if self.radius is None else float(self.radius),
-            average=bool(self.average),
-            refresh=int(self.refresh),
-            fit_intercept=bool(self.fit_intercept),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-        )
-        check_problem(problem)
-        return problem
-
-    def _new_learner(self, n_features: int, problem: Problem | None = None) -> Learner | MiniBatchLearner:
-        problem = self._problem() if problem is None else problem
-        return (MiniBatchLearner if isinstance(problem.solver, OnePassMiniBatch) else Learner)(problem, n_features)
-
     def _known_classes(self, classes: Any, first: bool) -> tuple[NDArray[Any], Any]:
         if classes is None:
             return self.classes_, self._positive
@@ -372,7 +330,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
             raise ValueError(f"classes={known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
         return known, positive_label(known, self.pos_label)
 
-    def _take(self, learner: Learner | MiniBatchLearner, labels: Labels, *, new: bool) -> None:
+    def _take(self, learner: AnyLearner, labels: Labels, *, new: bool) -> None:
         self._learner = learner
         self._take_labels(labels)
         if new:
@@ -400,7 +358,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         intact = f"Nothing of this chunk was learned and {type(self).__name__} is as it was before it"
         raise ValueError(f"{explain(rows.source, error.row)}. {intact}") from None
 
-    def _message(self, learner: Learner | MiniBatchLearner) -> str:
+    def _message(self, learner: AnyLearner) -> str:
         if not self.verbose:
             return ""
         curve = learner.curve()
@@ -420,11 +378,11 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[mis
         )
 
     def _resume(self, saved: Checkpoint) -> None:
-        problem = self._problem()
+        problem = problem_of(self)
         saved.check_problem(repr(dataclasses.replace(problem, seed=0)))
         if self.random_state is not None and problem.seed != saved.seed:
             raise CheckpointError(f"the checkpoint was made with another random_state than {self.random_state!r}")
-        learner = self._new_learner(saved.n_features, dataclasses.replace(problem, seed=saved.seed))
+        learner = new_learner(dataclasses.replace(problem, seed=saved.seed), saved.n_features)
         saved.restore(learner.load)
         self.n_features_in_ = saved.n_features
         if saved.feature_names is not None:

@@ -86,9 +86,14 @@ class Learner:
 
     @property
     def settles(self) -> bool:
-        """Whether finding the model takes training, or may find that no threshold meets the constraint."""
+        """Whether finding the model takes training, or may find that no threshold meets the constraint. A constraint
+        that holds where nothing or everything is called positive, as a cap on false alarms does, can be met."""
+        constraint = self.problem.constraint
         with self._lock:
-            return self.problem.constraint is not None or self._class_is_rare()
+            if constraint is None:
+                return self._class_is_rare()
+            share, size = self._prevalence(), max(self._core.rows_once, 1.0)
+        return not any(constraint.holds(called, 1.0 - called, share, sample_size=size) for called in (0.0, 1.0))
 
     def _find_model(self) -> LinearModel:
         average = self.problem.average
@@ -146,8 +151,12 @@ class Learner:
         """The learning curve: at each mark the rates and the measure on the rows since the mark before, scored before
         they were learned from, with the multiplier and the level at the mark."""
         with self._lock:
-            marks, (negative, positive) = np.asarray(self._core.history()), self._core.class_mass
-        return learning_curve(marks, self.problem.measure, positive / max(negative + positive, 1e-300))
+            marks, share = np.asarray(self._core.history()), self._prevalence()
+        return learning_curve(marks, self.problem.measure, share)
+
+    def _prevalence(self) -> float:
+        negative, positive = self._core.class_mass
+        return float(positive / max(negative + positive, 1e-300))
 
     # -- copies and bytes ---------------------------------------------------------------------------------------
     def copy(self) -> Learner:
