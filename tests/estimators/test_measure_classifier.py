@@ -177,10 +177,10 @@ def test_held_out_share_and_splitters():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": "large"}, "C is 'auto'"),
-        ({"C": -1.0}, "C must be positive"),
-        ({"loss": "zero_one"}, "loss is 'auto'"),
-        ({"solver": "simplex"}, "solver is one of"),
+        ({"C": "large"}, "C must be 'auto'"),
+        ({"C": -1.0}, "C must be 'auto', a finite number above 0"),
+        ({"loss": "zero_one"}, "loss must be one of 'auto'"),
+        ({"solver": "simplex"}, "solver must be one of"),
         ({"n_jobs": 0}, "n_jobs is a number"),
         ({"measure": "f1"}, "measure must be a measure"),
     ],

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import steelyard.measures as m
+from steelyard.rows import Rows
 from steelyard.solvers import cost_sensitive
-from steelyard.solvers.linear.search import Exploration, Goal, Model, Sample, costs_of_ratio, linearised_costs
+from steelyard.solvers.linear.search import CostModel, Exploration, Goal, Sample, costs_of_ratio, linearised_costs
 from steelyard.statistics.frontier import Choice, InfeasibleError
 
 
@@ -15,26 +16,27 @@ def sample(n=600, seed=0, noise=1.0, folds=4):
     y = np.where(X[:, 0] + noise * rng.normal(size=n) > 1.0, 1.0, -1.0)
     blocks = np.arange(n) % folds
     splits = [(np.flatnonzero(blocks != k), np.flatnonzero(blocks == k)) for k in range(folds)]
-    return Sample(X, y, None, splits)
+    return Sample(Rows.of(X), y, None, splits)
 
 
 def test_scores_are_out_of_fold():
     rows = sample()
     exploration = Exploration(rows, Goal(m.FBeta(1)))
     exploration.add("hinge", [(1.0, 1.0)], [1.0])
-    scores = exploration.scores(Model("hinge", 1.0, 1.0, 1.0))
+    scores = exploration.scores(CostModel("hinge", 1.0, 1.0, 1.0))
     train, test = rows.splits[0]
-    w = cost_sensitive.solve(rows.X[train], rows.y[train], tol=1e-2).w
-    own = rows.X[train] @ w
-    np.testing.assert_allclose(scores[: len(test)], (rows.X[test] @ w - own.mean()) / own.std())
+    X = rows.rows.source
+    w = cost_sensitive.solve(X[train], rows.y[train], tol=1e-2).w
+    own = X[train] @ w
+    np.testing.assert_allclose(scores[: len(test)], (X[test] @ w - own.mean()) / own.std())
 
 
 def test_constant_scores_are_not_ranked():
     rows = sample()
-    flat = Sample(np.full((600, 1), 3.0), rows.y, None, rows.splits)
+    flat = Sample(Rows.of(np.full((600, 1), 3.0)), rows.y, None, rows.splits)
     exploration = Exploration(flat, Goal(m.BalancedAccuracy()))
     exploration.add("hinge", [(1.0, 1.0)], [1.0])
-    assert len(exploration.frontier(exploration.scores(Model("hinge", 1.0, 1.0, 1.0)))) == 2
+    assert len(exploration.frontier(exploration.scores(CostModel("hinge", 1.0, 1.0, 1.0)))) == 2
 
 
 def test_luck_does_not_unseat_an_anchor():
@@ -43,9 +45,9 @@ def test_luck_does_not_unseat_an_anchor():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = sample(300, seed)
-        rows = Sample(rows.X, np.where(rng.random(300) < 0.3, 1.0, -1.0), None, rows.splits)
+        rows = Sample(rows.rows, np.where(rng.random(300) < 0.3, 1.0, -1.0), None, rows.splits)
         exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
-        anchor = Model("logistic", 1.0, 1.0, 1.0)
+        anchor = CostModel("logistic", 1.0, 1.0, 1.0)
         exploration.add("logistic", [(1.0, 1.0)], [1.0], [anchor])
         exploration.add("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 0.1, 1.0])
         stayed += exploration.choose().model == anchor
@@ -54,9 +56,9 @@ def test_luck_does_not_unseat_an_anchor():
 
 def test_a_clear_gain_unseats_the_anchor():
     rows = sample(2000, noise=0.3)
-    rows.X[:, 0] *= 0.01  # so little regularisation is needed, and the anchor has too much
-    rows.X[:, 1:] *= 10.0
-    bad = Model("hinge", 1.0, 1.0, 1e-6)
+    rows.rows.source[:, 0] *= 0.01  # so little regularisation is needed, and the anchor has too much
+    rows.rows.source[:, 1:] *= 10.0
+    bad = CostModel("hinge", 1.0, 1.0, 1e-6)
     exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
     exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
     exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])
@@ -76,7 +78,7 @@ def test_a_clear_gain_unseats_the_anchor():
 def test_rows_that_break_a_constraint(constraint, rows):
     y = np.repeat([1.0, -1.0], [200, 400])
     exploration = Exploration(
-        Sample(np.zeros((600, 1)), y, None, [(y > 0, np.arange(600))]), Goal(m.Recall(), [constraint])
+        Sample(Rows.of(np.zeros((600, 1))), y, None, [(y > 0, np.arange(600))]), Goal(m.Recall(), [constraint])
     )
     assert exploration._rows_to_break() == pytest.approx(rows)
 
@@ -84,9 +86,9 @@ def test_rows_that_break_a_constraint(constraint, rows):
 def test_a_cap_decided_by_two_rows_unseats_nobody():
     for cap, stays in ((0.005, True), (0.2, False)):
         rows = sample(400, noise=0.3)
-        rows.X[:, 0] *= 0.01
-        rows.X[:, 1:] *= 10.0
-        bad = Model("hinge", 1.0, 1.0, 1e-6)
+        rows.rows.source[:, 0] *= 0.01
+        rows.rows.source[:, 1:] *= 10.0
+        bad = CostModel("hinge", 1.0, 1.0, 1e-6)
         exploration = Exploration(rows, Goal(m.Recall(), [m.fpr <= cap]))
         exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
         exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])

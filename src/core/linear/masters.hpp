@@ -18,7 +18,7 @@ namespace steelyard {
 struct MasterOptions {
     bool share_cuts = true;
     Index idle = 20;       // rounds; see BundleOptions in solvers/linear/bundle.py
-    int max_pivots = 100;  // in a round, ten times what is usual: whatever is left to do is done in the next
+    int max_pivots = 100;  // in a round: an unfinished master still gives a valid bound, and goes on in the next
 };
 
 class Masters {

@@ -9,46 +9,76 @@ offset taken exactly (`solvers.linear.search`). Algorithm 2 of Kar et al. (2016)
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import validate_data
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
+from ..rows import Rows
 from ..solvers.linear import cost_sensitive
 from ..solvers.linear.can import can
 from ..solvers.linear.search import (
     Candidate,
+    CostModel,
     Effort,
     Exploration,
     Goal,
-    Model,
     Sample,
     costs_of_ratio,
     linearised_costs,
     scale_of,
     thinned,
 )
-from ._binary import check_measure, check_weight, encode_labels, threads
+from ..statistics.frontier import Choice
+from ._binary import Labels, check_weight, threads
+from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
-from ._scored_rows import check_cv
+from ._parameters import ANYTHING, CV, FLAG, MEASURE, POSITIVE, RANDOM, THREADS, Checked, ListOf, Table, Words
+from ._splits import Splits, Stratum, read_cv
 
-C_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-N_RATIOS = 7
-LARGE = 1_000_000  # stored values: beyond, a sample of the rows is explored and only the short list on all of them
-FEWEST = 10_000  # rows of such a sample
-SHORT_LIST = 2
+Array = NDArray[np.float64]
 
 
-class MeasureClassifier(LinearMixin, BaseEstimator):
+@dataclass(frozen=True)
+class SearchPlan:
+    """What is tried. Costs and Cs were settled on splits of letter, satimage, spambase and adult (docs/batch.md).
+
+    Beyond `large` stored values a sample of the rows with about so many, and `fewest_rows` at least, is explored, and
+    only the best `short_list` of it, with the anchors, is fitted on all rows. Round numbers that buy time: a grid on a
+    million values takes seconds, and ten thousand rows place an operating point to half a percent.
+    """
+
+    Cs: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    n_ratios: int = 7  # from half of plain costs to twice the balanced ones
+    tol: float = 10.0  # times that of the final fit, in the exploration
+    loosest: float = 0.1
+    large: int = 1_000_000
+    fewest_rows: int = 10_000
+    short_list: int = 2
+    can_tol: float = 1e-5  # on the level: less than a row's worth on any sample that can be scored
+    can_steps: int = 3  # of linearised costs for one level; the level itself is raised up to fifty times
+
+
+PLAN = SearchPlan()
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the search ended with; `levels` are those of CAN."""
+
+    exploration: Exploration
+    chosen: Candidate
+    levels: Array | None = None
+
+
+class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     """A linear classifier trained for any measure of TPR and TNR, under any linear constraints on them.
 
     Cost-sensitive models are explored over cost ratios, C and loss, refined near the optimum, and chosen on
@@ -110,6 +140,21 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
     0.41
     """
 
+    _parameters: ClassVar[Table] = {
+        "measure": (MEASURE,),
+        "subject_to": (ANYTHING,),  # read by `as_constraints`
+        "C": (Words("auto"), POSITIVE, ListOf(POSITIVE)),
+        "loss": (Words("auto", *cost_sensitive.LOSSES),),
+        "solver": (Words(*cost_sensitive.NAMES, "can"),),
+        "tol": (POSITIVE,),
+        "cv": (CV,),
+        "fit_intercept": (FLAG,),
+        "pos_label": (ANYTHING,),
+        "n_jobs": (THREADS,),
+        "random_state": (RANDOM,),
+        "verbose": (ANYTHING,),
+    }
+
     def __init__(
         self,
         measure: Measure = FBeta(1),
@@ -141,65 +186,70 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeasureClassifier:
         """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike."""
-        goal = Goal(check_measure(self.measure), _linear_constraints(self.subject_to))
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_positive)
-        Cs, losses = self._grid()
-        constant = _typical_norm(X, weight) if self.fit_intercept else 0.0
-        rows = _with_constant(X, constant) if self.fit_intercept else X
-        splits, whole = self._splits(is_positive)
-        sample = Sample(rows, np.where(is_positive, 1.0, -1.0), weight, splits)
-        rng = check_random_state(self.random_state)
-        inner = "auto" if self.solver == "can" else self.solver
-        effort = Effort(min(10 * self.tol, 0.1), inner, threads(self.n_jobs), int(rng.randint(2**31)))
-        exploration = Exploration(sample, goal, effort)
-        chosen = (
-            self._alternate(exploration, losses, Cs) if self.solver == "can" else self._explore(exploration, losses, Cs)
-        )
-        self._refit(exploration, chosen, np.arange(len(y)) if whole else splits[0][0], constant)
+        self._check_parameters()
+        goal = Goal(self.measure, _linear_constraints(self.subject_to))
+        with as_before(self):
+            rows, y = rows_and_y(self, X, y)
+            labels = Labels.of(y, self.pos_label)
+            weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
+            splits = self._splits(labels.is_positive)
+            rows = rows.packed().with_constant(_typical_norm(rows, weight) if self.fit_intercept else 0.0)
+            found = self._search(Sample(rows, labels.signs, weight, splits.pairs), goal)
+            self._take_labels(labels)
+            self._refit(found, None if splits.refits else splits.pairs[0][0])
         return self
 
     # -- exploring ----------------------------------------------------------------------------------------------
-    def _explore(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...]) -> Candidate:
-        part, factor = thinned(exploration, LARGE, FEWEST)
-        self._search(part, losses, tuple(C * factor for C in Cs), factor)
+    def _search(self, sample: Sample, goal: Goal) -> Found:
+        Cs = PLAN.Cs if self._tunes_C() else tuple(float(c) for c in np.atleast_1d(self.C))
+        losses = cost_sensitive.LOSSES if self.loss == "auto" else (self.loss,)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        solver = "auto" if self.solver == "can" else self.solver
+        tol = min(PLAN.tol * self.tol, PLAN.loosest)
+        exploration = Exploration(sample, goal, Effort(tol, solver, threads(self.n_jobs), seed))
+        if self.solver == "can":
+            return self._alternate(exploration, losses, Cs)
+        return Found(exploration, self._explore(exploration, losses, Cs))
+
+    def _explore(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> Candidate:
+        part, factor = thinned(exploration, PLAN.large, PLAN.fewest_rows)
+        self._try(part, losses, tuple(C * factor for C in Cs), factor)
         if part is not exploration:
             # The losses are sums: with 1/factor of the rows, C times factor is the same trade-off.
-            listed = part.short_list(SHORT_LIST)
+            listed = part.short_list(PLAN.short_list)
             exploration.anchors.update(replace(model, C=model.C / factor) for model in part.anchors)
             for model in {*listed, *part.anchors}:
                 exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C / factor])
         return exploration.choose()
 
-    def _search(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...], factor: float) -> None:
+    def _try(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...], factor: float) -> None:
         """A grid of cost ratios and Cs for each loss, then models near the best."""
         prevalence = exploration.sample.prevalence
         balanced = (1.0 - prevalence) / prevalence
-        wide = np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), N_RATIOS)
+        wide = np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), PLAN.n_ratios)
         plain = costs_of_ratio(1.0, prevalence)
         middle = {plain, costs_of_ratio(balanced, prevalence), costs_of_ratio(np.sqrt(balanced), prevalence)}
         usual = min(Cs, key=lambda C: abs(np.log(C / factor)))
         for loss in losses:
             # The hinge depends most on the costs; the others mostly move the threshold, which is taken exactly anyway.
             costs = {costs_of_ratio(r, prevalence) for r in wide} if loss == "hinge" or len(losses) == 1 else middle
-            anchors = [Model(loss, *plain, usual)] if loss != "hinge" else []
+            anchors = [CostModel(loss, *plain, usual)] if loss != "hinge" else []
             exploration.add(loss, {plain, *costs}, Cs, anchors)
         step = (wide[1] / wide[0]) ** 0.5
-        for power in (1.0, 0.5):
+        for power in (1.0, 0.5):  # half a step of the grid to either side, then a quarter
             exploration.refine(step**power, 10 ** (0.5 * power) if self._tunes_C() else 1.0, max(Cs))
 
-    def _alternate(self, exploration: Exploration, losses: tuple[str, ...], Cs: tuple[float, ...]) -> Candidate:
+    def _alternate(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> Found:
         """CAN: the oracle trains with the linearised costs of the valuation until the valuation stops rising."""
         goal, prevalence = exploration.goal, exploration.sample.prevalence
         n = sum(len(test) for _, test in exploration.sample.splits)
 
-        def oracle(valuation: Measure, previous: Any) -> tuple[Any, Candidate]:
+        def oracle(valuation: Measure, previous: Choice | None) -> tuple[Choice, Candidate]:
             search = Exploration(exploration.sample, Goal(valuation, goal.constraints), exploration.effort)
             costs = None if previous is None else linearised_costs(valuation, previous, prevalence, n)
             costs = costs or costs_of_ratio(1.0, prevalence)
             best: Candidate | None = None
-            for _ in range(3):
+            for _ in range(PLAN.can_steps):
                 for loss in losses:
                     search.add(loss, [costs], Cs)
                 if best is not None and search.best().point.value <= best.point.value:
@@ -208,72 +258,57 @@ class MeasureClassifier(LinearMixin, BaseEstimator):
                 costs = linearised_costs(valuation, best.point, prevalence, n) or costs
             return search.best().point, search.best()
 
-        def rate(measure: Measure, point: Any) -> float:
+        def rate(measure: Measure, point: Choice) -> float:
             return float(measure(point.tpr, point.tnr, prevalence, sample_size=n))
 
-        found = can(goal.measure, oracle, rate, tol=1e-5)
-        self.levels_ = np.array(found.levels)
+        found = can(goal.measure, oracle, rate, tol=PLAN.can_tol)
         model = found.payload.model
         exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C])
-        return exploration.choose()
+        return Found(exploration, exploration.choose(), np.array(found.levels))
 
-    def _refit(self, exploration: Exploration, chosen: Candidate, train: np.ndarray, constant: float) -> None:
-        sample, model = exploration.sample, chosen.model
-        weight = None if sample.weight is None else sample.weight[train]
+    def _refit(self, found: Found, train: NDArray[np.intp] | None) -> None:
+        """The chosen model on the rows `train` (None: all), and the attributes that come of it."""
+        exploration, chosen = found.exploration, found.chosen
+        sample, model, effort = exploration.sample, chosen.model, exploration.effort
+        rows, y, weight = sample.rows, sample.y, sample.weight
+        if train is not None:
+            rows, y, weight = rows.take(train), y[train], None if weight is None else weight[train]
         final = cost_sensitive.solve(
-            sample.X[train], sample.y[train], model.c_pos, model.c_neg, model.C, self.tol, model.loss,
-            exploration.effort.solver, weight, n_jobs=exploration.effort.n_jobs, seed=exploration.effort.seed,
+            rows, y, model.c_pos, model.c_neg, model.C, self.tol, model.loss, effort.solver, weight,
+            n_jobs=effort.n_jobs, seed=effort.seed,
         )  # fmt: skip
         if not final.converged:
             warnings.warn(
-                f"the final fit stopped at a relative gap of {final.gap:.2g}, above tol={self.tol}: features on very "
-                "different scales are the usual reason; put a StandardScaler in front, or give a smaller C",
+                f"the final fit ended at a relative gap of {final.gap:.2g}, above tol={self.tol} ({final.status}): "
+                "features on very different scales are the usual reason; put a StandardScaler in front, or give a "
+                "smaller C",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.C_, self.loss_, self.costs_ = model.C, model.loss, (model.c_pos, model.c_neg)
-        self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
-        self.frontier_ = exploration.frontier(exploration.scores(model))
-        center, scale = scale_of((sample.X[train] @ final.w)[:, None], weight)
+        center, scale = scale_of(rows, final.w[None, :], weight)
         # Constant scores have an infinite scale: the offset, clear of rounding, then calls all rows one class.
         standing = chosen.point.threshold * scale[0] if np.isfinite(scale[0]) else 1.0 - 2.0 * chosen.point.tpr
-        threshold = center[0] + standing
-        offset = constant * final.w[-1] if self.fit_intercept else 0.0
-        self._set_model(final.w[: self.n_features_in_], offset - threshold)
+        offset = rows.constant * final.w[-1] if self.fit_intercept else 0.0
+        frontier = exploration.frontier(exploration.scores(model))
+        self.C_, self.loss_, self.costs_ = model.C, model.loss, (model.c_pos, model.c_neg)
+        self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
+        self.frontier_ = frontier
+        if found.levels is not None:
+            self.levels_ = found.levels
+        self._set_model(final.w[: self.n_features_in_], offset - (center[0] + standing))
         if self.verbose:
             print(f"MeasureClassifier: {model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
 
-    # -- parameters ---------------------------------------------------------------------------------------------
     def _tunes_C(self) -> bool:
         return isinstance(self.C, str)
 
-    def _grid(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
-        if isinstance(self.C, str) and self.C != "auto":
-            raise ValueError(f"C is 'auto', a positive number or a list of them; got {self.C!r}")
-        if self.loss != "auto" and self.loss not in cost_sensitive.LOSSES:
-            raise ValueError(f"loss is 'auto' or one of {cost_sensitive.LOSSES}; got {self.loss!r}")
-        if self.solver not in (*cost_sensitive.NAMES, "can"):
-            raise ValueError(f"solver is one of {(*cost_sensitive.NAMES, 'can')}; got {self.solver!r}")
-        Cs = C_GRID if self._tunes_C() else tuple(float(c) for c in np.atleast_1d(self.C))
-        if not Cs or not all(0.0 < c < np.inf for c in Cs):
-            raise ValueError(f"C must be positive and finite; got {self.C!r}")
-        return Cs, cost_sensitive.LOSSES if self.loss == "auto" else (self.loss,)
-
-    def _splits(self, is_positive: np.ndarray) -> tuple[list[Any], bool]:
-        """The splits, and whether the final model is fitted on all rows."""
-        cv = check_cv(self.cv, is_positive)
-        if isinstance(cv, str):
+    def _splits(self, is_positive: NDArray[np.bool_]) -> Splits:
+        splits = read_cv(self.cv, Stratum.of(is_positive), self.random_state)
+        if splits.prefit:
             raise ValueError(
                 "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
             )
-        if isinstance(cv, float):
-            splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=self.random_state)
-            return list(splitter.split(np.zeros(len(is_positive)), is_positive)), False
-        splits = list(cv.split(np.zeros(len(is_positive)), is_positive)) if hasattr(cv, "split") else cv
-        for k, (train, _) in enumerate(splits, start=1):
-            if is_positive[train].all() or not is_positive[train].any():
-                raise ValueError(f"fold {k} of {len(splits)} trains on one class only; use a stratified splitter")
-        return splits, True
+        return splits
 
 
 def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
@@ -284,13 +319,7 @@ def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
     return constraints
 
 
-def _with_constant(X: Any, value: float) -> Any:
-    column = np.full((X.shape[0], 1), value, dtype=X.dtype)
-    return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
-
-
-def _typical_norm(X: Any, weight: np.ndarray | None) -> float:
+def _typical_norm(rows: Rows, weight: Array | None) -> float:
     """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
-    squares = row_norms(X, squared=True).astype(np.float64)
-    norm = float(np.sqrt(np.average(squares, weights=weight)))
+    norm = float(np.sqrt(np.average(rows.squared_norms(), weights=weight)))
     return norm if 0.0 < norm < np.inf else 1.0

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...measures import Measure
+from ...rows import Rows
 from ...statistics import frontier
 from ...statistics.frontier import Choice, Frontier, InfeasibleError
 from . import cost_sensitive
@@ -35,14 +36,35 @@ from .resampling import Draws, Goal, Verdict, settled
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
-JUDGED = 10  # candidates whose scores are kept, n numbers each, and judged at the end; besides the anchors
-STEEPEST = 20.0  # linearised cost ratios stay within this factor of plain and balanced costs
-STRICTNESS = 1.5  # standard errors of gain for which an anchor is left
-FEWEST = 3.0  # rows that may break a constraint, for a gain under it to say anything
+RowNumbers = NDArray[np.intp]
+
+SCORES_AT_ONCE = 2**20  # numbers: 8 MB, so that scores of many models never weigh more than a few columns of X
+MAX_PASSES = 1000  # of one fold's model: one that is not at the wanted gap by then is good enough to be compared
+TRAINING_SHARE = 0.8  # a sample of more than this share of the rows would save less than it loses
+FEWEST_OF_A_CLASS = 200  # rows of a class that a sample keeps, where there are so many: rates then move by half a percent
 
 
 @dataclass(frozen=True)
-class Model:
+class Prudence:
+    """When a candidate is believed. docs/batch.md, "Where the rules come from", names the sets that settled it.
+
+    `judged` candidates, besides the anchors, come into question at the end. An anchor is left for a gain of
+    `strictness` standard errors, and not at all under a constraint that fewer than `rows_to_break` rows decide.
+    Linearised costs stay within the factor `steepest` of plain and of balanced ones: beyond, one class is given up and
+    the gradient there says nothing. (The grid itself goes to a factor of 2.)
+    """
+
+    judged: int = 10
+    strictness: float = 1.5
+    rows_to_break: float = 3.0
+    steepest: float = 20.0
+
+
+PRUDENCE = Prudence()
+
+
+@dataclass(frozen=True)
+class CostModel:
     """What to minimise: see `cost_sensitive`."""
 
     loss: str
@@ -59,7 +81,7 @@ class Model:
 class Candidate:
     """A model with its best operating point on the pooled out-of-fold scores."""
 
-    model: Model
+    model: CostModel
     point: Choice
 
     @property
@@ -67,14 +89,14 @@ class Candidate:
         return self.point.tpr + self.point.tnr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows (dense or CSR), labels -1 or 1, weights, and the splits into training and test rows."""
+    """Rows, labels -1 or 1, weights, and the splits into training and test rows (numbers)."""
 
-    X: Any
+    rows: Rows
     y: Array
     weight: Array | None
-    splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    splits: Sequence[tuple[RowNumbers, RowNumbers]]
 
     @property
     def prevalence(self) -> float:
@@ -92,14 +114,31 @@ class Effort:
     seed: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """Models fitted on the training rows of one split, one a row of W, and the scale of their scores there."""
+
+    W: Array
+    center: Array
+    scale: Array
+
+    def scores(self, rows: Rows, k: slice) -> Array:
+        return np.asarray((rows.scores(self.W[k]) - self.center[k]) / self.scale[k])
+
+    def only(self, k: int) -> FoldModels:
+        return FoldModels(self.W[k : k + 1].copy(), self.center[k : k + 1], self.scale[k : k + 1])
+
+
 @dataclass
 class Exploration:
+    """Candidates found so far. Of those that may be chosen the folds' models are kept, not their scores."""
+
     sample: Sample
     goal: Goal
     effort: Effort = field(default_factory=Effort)
-    candidates: dict[Model, Candidate] = field(default_factory=dict)
-    anchors: set[Model] = field(default_factory=set)
-    _scores: dict[Model, Array] = field(default_factory=dict)
+    candidates: dict[CostModel, Candidate] = field(default_factory=dict)
+    anchors: set[CostModel] = field(default_factory=set)
+    _fitted: dict[CostModel, list[FoldModels]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         tests = [test for _, test in self.sample.splits]
@@ -109,46 +148,52 @@ class Exploration:
         self._infeasible: InfeasibleError | None = None
 
     # -- asking for models --------------------------------------------------------------------------------------
-    def add(self, loss: str, costs: Iterable[Pair], Cs: Iterable[float], anchors: Iterable[Model] = ()) -> None:
+    def add(self, loss: str, costs: Iterable[Pair], Cs: Iterable[float], anchors: Iterable[CostModel] = ()) -> None:
         """Fit and score every pair of costs with every C that is not known yet."""
         self.anchors.update(anchors)
         wanted, grid = sorted(set(costs)), sorted(set(Cs))
-        models = [Model(loss, *pair, C) for pair in wanted for C in grid]
+        models = [CostModel(loss, *pair, C) for pair in wanted for C in grid]
         if all(model in self.candidates for model in models):
             return
-        columns = self._pooled_scores(loss, wanted, grid)
-        for k, model in enumerate(models):
-            self._record(model, np.ascontiguousarray(columns[:, k]))
+        folds = self._fit(loss, wanted, grid)
+        some = max(1, SCORES_AT_ONCE // max(1, len(self._positive)))
+        for first in range(0, len(models), some):
+            columns = self._out_of_fold(folds, slice(first, first + some))
+            for k, model in enumerate(models[first : first + some]):
+                self._record(model, np.ascontiguousarray(columns[:, k]), [fold.only(first + k) for fold in folds])
         self._forget()
 
-    def _pooled_scores(self, loss: str, costs: list[Pair], Cs: list[float]) -> Array:
-        sample, effort = self.sample, self.effort
-        parts = []
-        for train, test in sample.splits:
-            weight = None if sample.weight is None else sample.weight[train]
+    def _fit(self, loss: str, costs: list[Pair], Cs: list[float]) -> list[FoldModels]:
+        sample, effort, folds = self.sample, self.effort, []
+        for train, _ in sample.splits:
+            rows, weight = sample.rows.take(train), None if sample.weight is None else sample.weight[train]
             found = cost_sensitive.solve_grid(
-                sample.X[train], sample.y[train], costs, Cs, effort.tol, loss=loss, solver=effort.solver,
-                sample_weight=weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=1000,
+                rows, sample.y[train], costs, Cs, effort.tol, loss=loss, solver=effort.solver,
+                sample_weight=weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=MAX_PASSES,
             )  # fmt: skip
-            W = np.column_stack([one.w for one in found])
-            center, scale = scale_of(sample.X[train] @ W, weight)
-            parts.append((sample.X[test] @ W - center) / scale)
-        return np.concatenate(parts)
+            W = np.stack([one.w for one in found])
+            folds.append(FoldModels(W, *scale_of(rows, W, weight)))
+        return folds
 
-    def _record(self, model: Model, scores: Array) -> None:
+    def _out_of_fold(self, folds: list[FoldModels], k: slice) -> Array:
+        """Scores of the models `k`, in the order of the splits' test rows."""
+        rows, tests = self.sample.rows, (test for _, test in self.sample.splits)
+        return np.concatenate([fold.scores(rows.take(test), k) for fold, test in zip(folds, tests, strict=True)])
+
+    def _record(self, model: CostModel, scores: Array, folds: list[FoldModels]) -> None:
         try:
             point = frontier.best_point(self.frontier(scores), self.goal.measure, self.goal.constraints)
         except InfeasibleError as error:
             self._infeasible = error
             return
         self.candidates[model] = Candidate(model, point)
-        self._scores[model] = scores
+        self._fitted[model] = folds
 
     def _forget(self) -> None:
-        best = sorted(self._scores, key=lambda model: self.candidates[model].point.value, reverse=True)
-        for model in best[JUDGED:]:
+        best = sorted(self._fitted, key=lambda model: self.candidates[model].point.value, reverse=True)
+        for model in best[PRUDENCE.judged :]:
             if model not in self.anchors:
-                del self._scores[model]
+                del self._fitted[model]
 
     def frontier(self, scores: Array) -> Frontier:
         return frontier.scan(scores, self._positive, self._weight)
@@ -176,15 +221,15 @@ class Exploration:
         self.best()  # or the reason why there is none
         plain = sorted((model for model in self.anchors if model in self.candidates), key=repr)
         draws = Draws(self._positive, self._weight, self.effort.seed)
-        verdicts = {model: self._verdict(draws, model) for model in (*self.short_list(JUDGED), *plain)}
+        verdicts = {model: self._verdict(draws, model) for model in (*self.short_list(PRUDENCE.judged), *plain)}
 
-        def worth(model: Model) -> tuple[float, float]:
+        def worth(model: CostModel) -> tuple[float, float]:
             return verdicts[model].value, self.candidates[model].skill
 
         chosen = max(verdicts, key=worth)
         anchor = max(plain, key=worth, default=chosen)
         gain, error = worth(chosen)[0] - worth(anchor)[0], verdicts[chosen].error(verdicts[anchor])
-        if not gain > STRICTNESS * error or self._rows_to_break() < FEWEST:
+        if not gain > PRUDENCE.strictness * error or self._rows_to_break() < PRUDENCE.rows_to_break:
             chosen = anchor
         if not self.goal.measure.is_monotone:
             near = worth(chosen)[0] - 1.0 / len(self._positive)
@@ -203,40 +248,41 @@ class Exploration:
             fewest = min([fewest, *(slack * n / slope for slope, n in zip(slopes, counts, strict=True) if slope > 0.0)])
         return float(fewest)
 
-    def _verdict(self, draws: Draws, model: Model) -> Verdict:
+    def _verdict(self, draws: Draws, model: CostModel) -> Verdict:
         scores = self.scores(model)
         return draws.judge(scores, self.frontier(scores), self.goal)
 
-    def short_list(self, count: int) -> list[Model]:
+    def short_list(self, count: int) -> list[CostModel]:
         """The models of largest value."""
         ranked = sorted(self.candidates.values(), key=lambda one: (one.point.value, one.skill), reverse=True)
         return [one.model for one in ranked[:count]]
 
-    def scores(self, model: Model) -> Array:
+    def scores(self, model: CostModel) -> Array:
         """The pooled out-of-fold scores, in the order of the splits' test rows."""
-        if model not in self._scores:
-            self._scores[model] = self._pooled_scores(model.loss, [(model.c_pos, model.c_neg)], [model.C])[:, 0]
-        return self._scores[model]
+        if model not in self._fitted:
+            self._fitted[model] = self._fit(model.loss, [(model.c_pos, model.c_neg)], [model.C])
+        return np.ascontiguousarray(self._out_of_fold(self._fitted[model], slice(0, 1))[:, 0])
 
 
 def thinned(exploration: Exploration, most: int, fewest: int) -> tuple[Exploration, float]:
     """The same exploration on a random part of each class with about `most` stored values, and ``n / rows kept``."""
     sample = exploration.sample
-    n, stored = sample.X.shape[0], sample.X.nnz if hasattr(sample.X, "nnz") else sample.X.size
-    share = max(most / max(stored, 1), fewest / n)
-    if share >= 0.8:
+    n = sample.rows.n_rows
+    share = max(most / max(sample.rows.n_entries, 1), fewest / n)
+    if share >= TRAINING_SHARE:
         return exploration, 1.0
     rng = np.random.default_rng(exploration.effort.seed)
     parts = []
     for side in (-1.0, 1.0):
-        rows = np.flatnonzero(sample.y == side)
-        parts.append(rng.choice(rows, max(min(len(rows), 200), int(share * len(rows))), replace=False))
+        numbers = np.flatnonzero(sample.y == side)
+        count = max(min(len(numbers), FEWEST_OF_A_CLASS), int(share * len(numbers)))
+        parts.append(rng.choice(numbers, count, replace=False))
     kept = np.sort(np.concatenate(parts))
     position = np.full(n, -1)
     position[kept] = np.arange(len(kept))
     splits = [(_kept(position, train), _kept(position, test)) for train, test in sample.splits]
     weight = None if sample.weight is None else sample.weight[kept]
-    part = Sample(sample.X[kept], sample.y[kept], weight, splits)
+    part = Sample(sample.rows.take(kept), sample.y[kept], weight, splits)
     return Exploration(part, exploration.goal, exploration.effort), n / len(kept)
 
 
@@ -244,16 +290,25 @@ def _kept(position: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp
     return position[rows][position[rows] >= 0]
 
 
-def scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Mean and standard deviation of a model's scores on its own training rows, a column for each model.
+def scale_of(rows: Rows, W: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Mean and standard deviation of the scores of each model (a row of W) on its own training rows.
 
     Thresholds are in these units, so that one threshold fits the models of all folds and the final one, even where
     strong regularisation leaves each with a scale and an offset of its own. Constant scores have the scale infinity:
     rounding errors must not be ranked.
     """
+    some = max(1, SCORES_AT_ONCE // max(1, rows.n_rows))
+    found = [_scale_of(rows.scores(W[first : first + some]), weight) for first in range(0, len(W), some)]
+    center, scale = (np.concatenate(part) for part in zip(*found, strict=True))
+    return center, scale
+
+
+def _scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+    largest = np.abs(scores).max(axis=0)
     center = np.average(scores, axis=0, weights=weight)
-    spread = np.sqrt(np.average((scores - center) ** 2, axis=0, weights=weight))
-    return center, np.where(spread > 1e-10 * np.abs(scores).max(axis=0), spread, np.inf)
+    scores -= center
+    spread = np.sqrt(np.average(np.square(scores, out=scores), axis=0, weights=weight))
+    return center, np.where(spread > 1e-10 * largest, spread, np.inf)
 
 
 def costs_of_ratio(ratio: float, prevalence: float) -> Pair:
@@ -280,5 +335,5 @@ def linearised_costs(measure: Measure, point: Choice, prevalence: float, n_rows:
     if not (np.isfinite(c_pos) and np.isfinite(c_neg) and c_pos > 0.0 and c_neg > 0.0):
         return None
     balanced = (1.0 - prevalence) / prevalence
-    ratio = min(max(c_pos / c_neg, min(1.0, balanced) / STEEPEST), max(1.0, balanced) * STEEPEST)
+    ratio = min(max(c_pos / c_neg, min(1.0, balanced) / PRUDENCE.steepest), max(1.0, balanced) * PRUDENCE.steepest)
     return costs_of_ratio(ratio, prevalence)
