@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...measures import Measure
+from ...rows import Rows
 from ..linear import cost_sensitive
 
 Array = NDArray[np.float64]
@@ -70,10 +71,8 @@ def applies(kept: tuple[int, int], offered: tuple[int, int], n_features: int) ->
 
 def direction(rows: Array, is_positive: NDArray[np.bool_], weight: Array) -> Array:
     """w from the kept rows; the offset is left to the threshold."""
-    X = np.ones((len(rows), rows.shape[1] + 1))
-    X[:, :-1] = rows
-    y = np.where(is_positive, 1.0, -1.0)
-    return cost_sensitive.solve(X, y, tol=OPTIONS.tol, loss="logistic", sample_weight=weight).w[:-1]
+    kept, y = Rows.of(rows, check=False).packed().with_constant(), np.where(is_positive, 1.0, -1.0)
+    return cost_sensitive.solve(kept, y, tol=OPTIONS.tol, loss="logistic", sample_weight=weight).w[:-1]
 
 
 class Valued(Protocol):
