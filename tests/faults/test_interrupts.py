@@ -7,6 +7,7 @@ here the best of a few tries counts, since other work on the machine may hold an
 import signal
 
 import pytest
+
 from faults.interrupts import CASES, Child
 
 SECONDS = 0.3
