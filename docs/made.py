@@ -12,6 +12,7 @@ from pathlib import Path
 
 import made_batch
 import made_counting
+import made_inside
 import made_neyman_pearson
 import made_online
 import made_path
@@ -40,6 +41,7 @@ def everything(folder):
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
     made_counting.figures(RESULTS, folder)
+    made_inside.everything(folder)
     made_structural.figures(RESULTS, folder)
     made_neyman_pearson.figures(RESULTS, folder)
     made_path_views.everything(RESULTS, folder)
@@ -165,5 +167,6 @@ TABLES = {
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_counting.TABLES,
+    **made_inside.TABLES,
     **made_neyman_pearson.TABLES,
 }
