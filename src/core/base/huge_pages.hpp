@@ -22,8 +22,8 @@ namespace steelyard {
 template <class T>
 struct HugePages {
     using value_type = T;
-    static constexpr std::size_t page = std::size_t{1} << 21;
-    static constexpr std::align_val_t line{64};
+    static constexpr std::size_t page = std::size_t{1} << 21;  // a huge page of x86-64 and AArch64
+    static constexpr std::align_val_t line{64};                // bytes of a cache line
 
     HugePages() = default;
     template <class U>

@@ -30,7 +30,8 @@ struct KernelSpec {
 template <int terms = 8>
 STEELYARD_INLINE double exp_of_negative(double x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
-    constexpr double least = terms > 8 ? -700.0 : -100.0;
+    constexpr double least = terms > 8 ? -700.0 : -100.0;  // below, exp is 0 in a double and in a float
+    // 1 / k!
     constexpr double factor[14] = {
         1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
         1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
@@ -54,7 +55,7 @@ struct KernelMap {
     // products and squared norms to kernel values.
     template <class T>
     STEELYARD_CLONES void operator()(const double* products, const double* norms, double norm, Index n, T* out) const {
-        constexpr int terms = sizeof(T) > 4 ? 13 : 8;
+        constexpr int terms = sizeof(T) > 4 ? 13 : 8;  // to the rounding of a double, or of a float
         if (spec.kind == KernelKind::rbf) {
             for (Index k = 0; k < n; ++k) {
                 const double distance = norm + norms[k] - 2.0 * products[k];

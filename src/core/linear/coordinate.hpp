@@ -24,7 +24,7 @@ struct Sweeping {
     // same factor closer each time. LIBLINEAR has one fixed tolerance, 0.1; here the gap decides, and this only says
     // when it is worth looking.
     double spread = 0.3, closer = 0.3;
-    double no_closer = 1e-14;        // of margins near 1, this is rounding
+    double no_closer = 1e-14;         // of margins near 1, this is rounding
     double passes_between_looks = 8;  // a look costs two, so that looks are at most a fifth of the work
 };
 

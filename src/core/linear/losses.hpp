@@ -20,7 +20,7 @@ enum class LossKind { hinge, squared_hinge, logistic };
 
 struct Hinge {
     static constexpr LossKind kind = LossKind::hinge;
-    static constexpr double largest_share = 1;
+    static constexpr double largest_share = 1;  // of the dual box, see above
     static STEELYARD_INLINE double value(double m) { return m < 1 ? 1 - m : 0; }
     static STEELYARD_INLINE double share(double m) { return m < 1 ? 1.0 : 0.0; }
     static STEELYARD_INLINE double curvature(double) { return 0; }
@@ -38,7 +38,7 @@ struct SquaredHinge {
 
 struct Logistic {
     static constexpr LossKind kind = LossKind::logistic;
-    static constexpr double largest_share = 1;
+    static constexpr double largest_share = 1;  // of the dual box, see above
     static STEELYARD_INLINE double value(double m) {
         return m > 0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m;
     }

@@ -107,8 +107,8 @@ private:
         return sum;
     }
 
-    // Rows `first` .. of the Cholesky factor of the reduced Hessian; the rows above stand. Cuts that lie in each other's
-    // span leave nothing on the diagonal but rounding: a ridge a little above that keeps the factor finite.
+    // Rows `first` .. of the Cholesky factor of the reduced Hessian; the rows above stand. Cuts that lie in each
+    // other's span leave nothing on the diagonal but rounding: a ridge a little above that keeps the factor finite.
     void factor_from(Index first) {
         const Index n = static_cast<Index>(free_.size());
         const double ridge = 1e-14 * std::max(pool_->largest(), std::numeric_limits<double>::min());

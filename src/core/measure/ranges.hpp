@@ -115,6 +115,7 @@ private:
     }
 
     RangeAndSlopes run(const Instruction& step, const Box& box) const {
+        // Slopes of the inputs.
         constexpr Range zero = {0.0, 0.0}, one = {1.0, 1.0}, minus = {-1.0, -1.0};
         if (step.op == Op::input) return input(step.left, box);
         if (step.op == Op::constant) return {{step.number, step.number}, zero, zero};

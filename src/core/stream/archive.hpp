@@ -17,7 +17,7 @@
 
 namespace steelyard {
 
-constexpr std::uint32_t archive_version = 4;
+constexpr std::uint32_t archive_version = 4;  // a state of another version is refused
 
 class Writer {
 public:

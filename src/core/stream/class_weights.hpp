@@ -62,7 +62,7 @@ struct DualSettings {
 // stays within a thousand of the measure's own weights, beyond which a class has no say at all. A constraint that even
 // a perfect classifier meets with hardly any slack is scaled as if that were `least_slack`.
 struct MultiplierLimits {
-    static constexpr double down = 0.5, up = 2.0, low = 1e-3, high = 1e3, least_slack = 1e-6;
+    static constexpr double down = 0.5, up = 2.0, low = 1e-3, high = 1e3, least_slack = 1e-6;  // see above
 };
 
 constexpr double steepest = 1e6;  // a slope that is infinite counts as this: it outweighs any other

@@ -22,8 +22,8 @@ namespace steelyard {
 
 class Reservoir {
 public:
-    static constexpr Index nowhere = -1;
-    static constexpr std::size_t ahead = 8;
+    static constexpr Index nowhere = -1;     // in place of a place
+    static constexpr std::size_t ahead = 8;  // rows that are prefetched, as in BlockedShuffle
 
     Reservoir() = default;
     Reservoir(Index capacity, std::uint64_t seed) : capacity_(capacity), mixed_{mix(seed), mix(seed + 1)} {}
@@ -110,7 +110,7 @@ private:
 
     double next_uniform(int side) { return uniform(mixed_[side], static_cast<std::uint64_t>(++counters.draws[side])); }
 
-    static constexpr Index block = 8;
+    static constexpr Index block = 8;  // labels of one byte, looked at as one word
 
     // Counts a block of labels, unless one of its rows takes a place.
     STEELYARD_INLINE bool skip_block(const std::int8_t* y) {

@@ -20,6 +20,8 @@ namespace steelyard {
 
 class BlockedShuffle {
 public:
+    // 32 rows of 16 doubles are a page; a window of 2,048 rows mixes far beyond neighbours and fits the second cache.
+    // Eight rows ahead is about as long as memory takes at the speed of the loop.
     static constexpr Index rows_per_block = 32, blocks_per_window = 64, ahead = 8;
 
     BlockedShuffle(Index n_rows, std::uint64_t seed)

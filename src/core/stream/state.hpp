@@ -58,7 +58,7 @@ struct Pass {
 // A learning curve: the tallies at rows that are further and further apart, at most `most` of them (more than a plot
 // has room for), from every thousand rows on (a rate with a standard error of 0.016).
 struct History {
-    static constexpr std::size_t most = 512;
+    static constexpr std::size_t most = 512;  // see above
     static constexpr std::size_t width =
         9;  // rows, seen -, seen +, credit -, credit +, weight -, weight +, multiplier, level
     std::vector<double> marks;
@@ -82,8 +82,8 @@ struct History {
 // step that is off by as much does not matter. Columns are only looked at to warn of scales far apart (by a factor of
 // 1e4), for which 256 rows are plenty and ten entries of a column enough.
 struct Warmup {
-    static constexpr double rows_needed = 1000.0, rows_by_column = 256.0;
-    static constexpr std::uint8_t enough = 10;
+    static constexpr double rows_needed = 1000.0, rows_by_column = 256.0;  // see above
+    static constexpr std::uint8_t enough = 10;                             // see above
     double rows = 0.0, entries = 0.0, squares = 0.0;
     LargeVector<float> peak;  // of each column: its largest absolute value, and its number of non-zeros
     LargeVector<std::uint8_t> count;

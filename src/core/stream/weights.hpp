@@ -99,7 +99,7 @@ public:
                 us[j] += spent * d;
             }
         } else {
-            constexpr Index most = 128;
+            constexpr Index most = 128;  // entries at a time: two kilobytes on the stack
             double sum[most], d[most];
             for (Index start = 0; start < row.size; start += most) {
                 const Index n = std::min(most, row.size - start);

@@ -111,10 +111,11 @@ class A:
         return self.name
 
 
-POSITIVE = Number(0.0, low_too=False)
-NOT_NEGATIVE = Number(0.0)
-SHARE = Number(0.0, 1.0, low_too=False, high_too=False)
-COUNT = Number(1, whole=True)
+# Kinds that many estimators name.
+POSITIVE = Number(0.0, low_too=False)  # C, tol, gamma
+NOT_NEGATIVE = Number(0.0)  # alpha
+SHARE = Number(0.0, 1.0, low_too=False, high_too=False)  # a cap, delta
+COUNT = Number(1, whole=True)  # rounds, passes, folds
 NOTHING = A("None", type(None))
 FLAG = A("True or False", (bool, np.bool_))
 ANYTHING = A("anything")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .expression import Measure
 from .rules import IS_AFFINE, smallest_offender
 
-SIGNS = {1: "+", -1: "-", 0: "0", None: "?"}
+SIGNS = {1: "+", -1: "-", 0: "0", None: "?"}  # of a slope
 WIDEST = 64  # characters of an expression, so that the whole table fits a terminal of 120
 
 

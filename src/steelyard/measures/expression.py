@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# The sign of a slope, in words.
 SLOPE_WORDS = {1: "non-decreasing", -1: "non-increasing", 0: "constant", None: "unknown"}
 
 

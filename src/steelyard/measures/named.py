@@ -18,7 +18,7 @@ from .expression import Measure
 from .functions import maximum
 from .rules import Interval
 
-UNIT = Interval(0.0, 1.0)
+UNIT = Interval(0.0, 1.0)  # where rates and most measures lie
 p, n = prevalence, 1 - prevalence
 false_negatives, false_positives = p * fnr, n * fpr
 called = p * tpr + n * fpr  # q, the share called positive

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"STEELYRD"
-VERSION = 1
+VERSION = 1  # of the file: another number is refused
 _HEAD = struct.Struct("<8sIQ")
 _LENGTH = struct.Struct("<Q")
 _DIGEST = hashlib.sha256().digest_size
