@@ -77,7 +77,8 @@ static void test_solvers_agree() {
     const Data data = make(300, 5);
     const DenseRows<double> rows{data.X.data(), data.n, data.d};
     double bound = 0;
-    for (SolverKind solver : {SolverKind::newton, SolverKind::coordinate, SolverKind::newton_first, SolverKind::coordinate_first}) {
+    for (SolverKind solver :
+         {SolverKind::newton, SolverKind::coordinate, SolverKind::newton_first, SolverKind::coordinate_first}) {
         Grid grid{
             data.y.data(), data.weight.data(), {{1.0, 1.0}, {0.5, 1.5}}, {0.01, 0.1, 1.0}, solver, {1e-4, 1e4, 0}, {}};
         const auto found = solve_grid<L>(rows, grid);

@@ -80,9 +80,7 @@ public:
         expect_length(best.shape(0), tracks.shape(0), "best");
         expect_length(cut.shape(0), tracks.shape(0), "cut");
         std::vector<double> out(2 * tracks.shape(0));
-        alone([&](const Stop& stop) {
-            risks_.move(tracks_of(tracks), best.data(), cut.data(), out.data(), stop);
-        });
+        alone([&](const Stop& stop) { risks_.move(tracks_of(tracks), best.data(), cut.data(), out.data(), stop); });
         return own(std::move(out), 2);
     }
 

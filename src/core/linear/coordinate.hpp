@@ -153,14 +153,16 @@ private:
 
     // Every active row once, in random order. Sets spread_, and returns the largest projected gradient.
     STEELYARD_INLINE double one_sweep(const Risk& risk, double slack, const Stop* stop) {
+        const R rows = rows_;
         double high = -HUGE_VAL, low = HUGE_VAL;
         shuffle(stop);
         StopEvery ask(stop, rows_a_piece);
         Index size = static_cast<Index>(active_.size());
         for (Index k = 0; k < size; ++k) {
             ask();
+            if (k + rows_ahead < size) rows.prefetch(active_[k + rows_ahead]);
             const Index i = active_[k];
-            const auto x = rows_.row(i);
+            const auto x = rows.row(i);
             const double gradient = DualCoordinate<L>::gradient(b_[i], risk.y[i] * x.dot(w_.data()));
             if (at_rest(b_[i], gradient, slack)) {
                 active_[k--] = active_[--size];

@@ -42,12 +42,23 @@ struct HandOver {
     double a_column = 1;     // as many as there are columns: a Newton step costs about one sweep for each
 };
 
+template <class Row>
+STEELYARD_INLINE double squared_length(const Row& x) {
+    double part[4] = {x.constant * x.constant, 0, 0, 0};
+    Index k = 0;
+    for (; k + 4 <= x.size; k += 4)
+        for (int l = 0; l < 4; ++l)
+            part[l] += static_cast<double>(x.values[k + l]) * static_cast<double>(x.values[k + l]);
+    for (; k < x.size; ++k) part[0] += static_cast<double>(x.values[k]) * static_cast<double>(x.values[k]);
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 template <class R>
 std::vector<double> squares(const R& rows, const Stop* stop = nullptr) {
     std::vector<double> square(static_cast<std::size_t>(rows.n_rows), 0.0);
     in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
-            rows.row(i).each([&](Index, double value) { square[i] += value * value; });
+            square[i] = squared_length(rows.row(i));
             if (!std::isfinite(square[i]))
                 throw std::invalid_argument("X has values whose squares overflow: scale the columns (StandardScaler)");
         }

@@ -70,9 +70,8 @@ STEELYARD_INLINE double hinge_step(const Ray<Cost>& ray, std::vector<Kink>& kink
 
 template <class L, class Cost>
 STEELYARD_INLINE double smooth_slope(const Ray<Cost>& ray, double l, const Stop* stop) {
-    double sum = 0;
-    in_pieces(ray.n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
-        for (Index i = begin; i < end; ++i) sum += ray.cost(i) * L::share(ray.m[i] + l * ray.s[i]) * ray.s[i];
+    const double sum = sum_over_rows(ray.n, stop, [=](Index i) STEELYARD_INLINE_LAMBDA {
+        return ray.cost(i) * L::share(ray.m[i] + l * ray.s[i]) * ray.s[i];
     });
     return ray.wp + l * ray.pp - sum;
 }

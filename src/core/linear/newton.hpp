@@ -19,11 +19,15 @@ namespace steelyard {
 // The loss as Newton sees it: share and curvature, rounded for the hinge.
 template <class L>
 struct Rounded {
-    double mu = 1;
+    double mu = 1, steepness = 0.5;  // 1 / (2 mu)
 
+    void set(double width) {
+        mu = width;
+        steepness = 0.5 / width;
+    }
     STEELYARD_INLINE double share(double m) const {
         if constexpr (L::kind == LossKind::hinge) {
-            const double b = 0.5 + (1 - m) / (2 * mu);
+            const double b = 0.5 + (1 - m) * steepness;
             return b < 0 ? 0 : (b > 1 ? 1 : b);
         } else {
             return L::share(m);
@@ -31,7 +35,7 @@ struct Rounded {
     }
     STEELYARD_INLINE double curvature(double m) const {
         if constexpr (L::kind == LossKind::hinge) {
-            return std::fabs(1 - m) < mu ? 1 / (2 * mu) : 0;
+            return std::fabs(1 - m) < mu ? steepness : 0;
         } else {
             return L::curvature(m);
         }
@@ -104,7 +108,7 @@ public:
             w_ = start->w;
         else
             std::fill(w_.begin(), w_.end(), 0.0);
-        loss_.mu = warm ? start->rounding : 1.0;
+        loss_.set(warm ? start->rounding : 1.0);
         narrowest_ = warm ? rounding_.narrowest_warm : rounding_.narrowest_cold;
         margins(rows_, risk.y, w_.data(), m_.data(), stopping.stop);
         best.passes = 1;
@@ -143,16 +147,19 @@ private:
     // Shares, v, primal and dual at the current margins. Returns the part of the gap that comes from rounding.
     STEELYARD_INLINE double certify(const Risk& risk, const Stop* stop, Solution& best) {
         std::fill(v_.begin(), v_.end(), 0.0);
+        const R rows = rows_;
+        const Rounded<L> loss = loss_;
         double primal = 0, dual = 0, rounding = 0;
         in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
             for (Index i = begin; i < end; ++i) {
-                const double c = risk.cost[i], b = loss_.share(m_[i]);
+                fetch_ahead(rows_, i);
+                const double c = risk.cost[i], b = loss.share(m_[i]);
                 const double value = L::value(m_[i]), term = L::dual_term(b);
                 share_[i] = b;
                 primal += c * value;
                 dual += c * term;
                 rounding += c * (value - term + b * m_[i]);
-                if (c * b != 0) rows_.row(i).add_to(v_.data(), c * b * risk.y[i]);
+                if (c * b != 0) rows.row(i).add_to(v_.data(), c * b * risk.y[i]);
             }
         });
         best.passes += 1;
@@ -175,18 +182,21 @@ private:
             factor = std::max(r.most, std::min(r.least, std::sqrt(r.aim * budget / rounding)));
         }
         fresh = false;
-        loss_.mu *= factor;
+        loss_.set(loss_.mu * factor);
         return factor != 1;
     }
 
     // p = -H^{-1} gradient, and s = its margins
     STEELYARD_INLINE bool direction(const Risk& risk, const Stop* stop) {
         std::fill(H_.begin(), H_.end(), 0.0);
+        const R rows = rows_;
+        const Rounded<L> loss = loss_;
         // A row costs up to d^2 here, so pieces are shorter.
         in_pieces(n_, rows_a_piece / 8, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
             for (Index i = begin; i < end; ++i) {
-                const double c = risk.cost[i] * loss_.curvature(m_[i]);
-                if (c != 0) add_outer(rows_.row(i), c, H_.data(), d_);
+                fetch_ahead(rows, i);
+                const double c = risk.cost[i] * loss.curvature(m_[i]);
+                if (c != 0) add_outer(rows.row(i), c, H_.data(), d_);
             }
         });
         for (Index j = 0; j < d_; ++j) {
@@ -205,12 +215,13 @@ private:
             wp += w_[j] * p_[j];
             pp += p_[j] * p_[j];
         }
-        const auto slope = [&](double t) {
-            double sum = 0;
-            in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
-                for (Index i = begin; i < end; ++i) sum += risk.cost[i] * loss_.share(m_[i] + t * s_[i]) * s_[i];
+        const Rounded<L> loss = loss_;
+        const double *cost = risk.cost, *m = m_.data(), *s = s_.data();
+        const auto slope = [=](double t) STEELYARD_INLINE_LAMBDA {
+            const double pull = sum_over_rows(n_, stop, [=](Index i) STEELYARD_INLINE_LAMBDA {
+                return cost[i] * loss.share(m[i] + t * s[i]) * s[i];
             });
-            return wp + t * pp - sum;
+            return wp + t * pp - pull;
         };
         return bracketed_root(slope, slope_left);
     }

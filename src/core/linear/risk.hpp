@@ -89,42 +89,62 @@ inline bool all_finite(const std::vector<double>& v) {
     return sum == 0;
 }
 
+// Rows that do not lie one after another are asked for this many rows before they are read: some hundred nanoseconds.
+constexpr Index rows_ahead = 8;
+
+// Loops take rows by value: where nobody else can reach them the compiler keeps their pointers in registers.
+template <class R>
+STEELYARD_INLINE void fetch_ahead(const R& rows, Index i) {
+    if (rows.which && i + rows_ahead < rows.n_rows) rows.prefetch(i + rows_ahead);
+}
+
 // m_i = y_i x_i.w
 template <class R>
-STEELYARD_INLINE void margins(const R& rows, const double* y, const double* w, double* m, const Stop* stop) {
+STEELYARD_INLINE void margins(const R rows, const double* y, const double* w, double* m, const Stop* stop) {
     in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
-        for (Index i = begin; i < end; ++i) m[i] = y[i] * rows.row(i).dot(w);
+        for (Index i = begin; i < end; ++i) {
+            fetch_ahead(rows, i);
+            m[i] = y[i] * rows.row(i).dot(w);
+        }
     });
 }
 
 // v = sum_i C_i b_i y_i x_i
 template <class R>
-STEELYARD_INLINE void pull(const R& rows, const Risk& risk, const double* b, std::vector<double>& v, const Stop* stop) {
+STEELYARD_INLINE void pull(const R rows, const Risk& risk, const double* b, std::vector<double>& v, const Stop* stop) {
     std::fill(v.begin(), v.end(), 0.0);
     in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
         for (Index i = begin; i < end; ++i) {
+            fetch_ahead(rows, i);
             const double force = risk.cost[i] * b[i] * risk.y[i];
             if (force != 0) rows.row(i).add_to(v.data(), force);
         }
     });
 }
 
-template <class L>
-STEELYARD_INLINE double empirical(const double* cost, Index n, const double* m, const Stop* stop) {
+// The sum of term(i) over all rows, in partial sums: one chain of additions would wait for itself.
+template <class Term>
+STEELYARD_INLINE double sum_over_rows(Index n, const Stop* stop, Term&& term) {
     double sum = 0;
     in_pieces(n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
-        for (Index i = begin; i < end; ++i) sum += cost[i] * L::value(m[i]);
+        double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+        Index i = begin;
+        for (; i + 8 <= end; i += 8)
+            for (Index k = 0; k < 8; ++k) part[k] += term(i + k);
+        for (; i < end; ++i) part[0] += term(i);
+        sum += ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
     });
     return sum;
 }
 
 template <class L>
+STEELYARD_INLINE double empirical(const double* cost, Index n, const double* m, const Stop* stop) {
+    return sum_over_rows(n, stop, [=](Index i) STEELYARD_INLINE_LAMBDA { return cost[i] * L::value(m[i]); });
+}
+
+template <class L>
 STEELYARD_INLINE double dual_terms(const double* cost, Index n, const double* b, const Stop* stop) {
-    double sum = 0;
-    in_pieces(n, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
-        for (Index i = begin; i < end; ++i) sum += cost[i] * L::dual_term(b[i]);
-    });
-    return sum;
+    return sum_over_rows(n, stop, [=](Index i) STEELYARD_INLINE_LAMBDA { return cost[i] * L::dual_term(b[i]); });
 }
 
 }  // namespace steelyard

@@ -268,7 +268,8 @@ def thinned(exploration: Exploration, most: int, fewest: int) -> tuple[Explorati
     """The same exploration on a random part of each class with about `most` stored values, and ``n / rows kept``."""
     sample = exploration.sample
     n = sample.rows.n_rows
-    share = max(most / max(sample.rows.n_entries, 1), fewest / n)
+    stored = sample.rows.n_entries + (n if sample.rows.constant else 0)
+    share = max(most / max(stored, 1), fewest / n)
     if share >= TRAINING_SHARE:
         return exploration, 1.0
     rng = np.random.default_rng(exploration.effort.seed)
