@@ -189,6 +189,48 @@ static void test_strided_rows() {
     }
 }
 
+// What a function with clones throws: GCC would have it end the program where the caller has something to clean up.
+struct Throwing {
+    template <class T>
+    STEELYARD_CLONES static double sum(const std::vector<T>& x) {
+        double sum = 0;
+        for (const T value : x) sum += static_cast<double>(value);
+        if (sum > 3) throw Stopped{};
+        return sum;
+    }
+    template <class T>
+    STEELYARD_CLONES double product(const std::vector<T>& x) const {
+        double product = scale;
+        for (const T value : x) product *= static_cast<double>(value);
+        if (product > 3) throw Stopped{};
+        return product;
+    }
+    double scale = 1;
+};
+
+template <class T>
+static void test_exceptions_leave_functions_with_clones() {
+    const Throwing throwing;
+    for (const T value : {T(1), T(4)}) {
+        int stopped = 0;
+        const std::vector<T> x(2, value);
+        try {
+            const std::vector<T> to_clean_up(100, value);
+            expect(may_throw(&Throwing::sum<T>)(x) + static_cast<double>(to_clean_up[0]) == 3, "a sum");
+        } catch (const Stopped&) {
+            ++stopped;
+        }
+        try {
+            const std::vector<T> to_clean_up(100, value);
+            expect((throwing.*may_throw(&Throwing::product<T>))(x) + static_cast<double>(to_clean_up[0]) == 2,
+                   "a product");
+        } catch (const Stopped&) {
+            ++stopped;
+        }
+        expect(stopped == (value > 1 ? 2 : 0), "what a function with clones throws arrives");
+    }
+}
+
 // Blocks enough that every stripe has several.
 template <class T>
 static void test_the_same_bits_for_any_number_of_threads() {
@@ -390,6 +432,8 @@ int main() {
     test_strided_rows<double>();
     test_the_same_bits_for_any_number_of_threads<float>();
     test_the_same_bits_for_any_number_of_threads<double>();
+    test_exceptions_leave_functions_with_clones<float>();
+    test_exceptions_leave_functions_with_clones<double>();
     test_stripes_without_blocks();
     test_faults<float>();
     test_faults<double>();

@@ -4,6 +4,10 @@
 // best one the machine has. Everything that it calls in its hot loop must be STEELYARD_INLINE, or that part keeps the
 // baseline instructions. Where the compiler has no target_clones the mark means nothing and the build is plain; the
 // sanitizers are such a case, since they cannot run before the loader has resolved the clones.
+//
+// GCC takes a call to such a function for one that cannot throw: an exception that leaves it (a stop, no memory) meets
+// a caller without a way on, and the program is aborted. So nothing is thrown inside (a stop is asked for between two
+// calls, memory is taken before), or the function is called through `may_throw`.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
@@ -29,3 +33,16 @@
 #define STEELYARD_INLINE inline
 #define STEELYARD_INLINE_LAMBDA
 #endif
+
+namespace steelyard {
+
+// may_throw(&Class::function): the same function, or member function, as one of which the compiler knows nothing.
+template <class Function>
+STEELYARD_INLINE Function may_throw(Function function) {
+#if defined(__GNUC__)
+    asm("" : "+m"(function));
+#endif
+    return function;
+}
+
+}  // namespace steelyard
