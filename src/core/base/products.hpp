@@ -24,9 +24,17 @@ struct Stack {
 };
 
 struct Products {
+    // The rows of a view need not follow each other in memory, where the machine would see the next one coming.
+    static constexpr Index ahead = 8;
+    template <class R>
+    static STEELYARD_INLINE void look_ahead(const R& rows, Index i, Index end) {
+        if (rows.which && i + ahead < end) rows.prefetch(i + ahead);
+    }
+
     template <class R>
     STEELYARD_CLONES static void forward(const R& rows, const Stack& W, double* out, Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
+            look_ahead(rows, i, end);
             const auto x = rows.row(i);
             for (Index k = 0; k < W.count; ++k) out[i * W.count + k] = x.dot(W.at + k * rows.n_cols);
         }
@@ -34,6 +42,7 @@ struct Products {
     template <class R>
     STEELYARD_CLONES static void backward(const R& rows, const Stack& a, double* out, Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
+            look_ahead(rows, i, end);
             const auto x = rows.row(i);
             for (Index k = 0; k < a.count; ++k) {
                 const double scale = a.at[k * rows.n_rows + i];
