@@ -50,7 +50,7 @@ def q_values(scores: ArrayLike, is_target: ArrayLike) -> Array:
 
 def weighted_q_values(scores: Array, is_target: Mask, weight: Array) -> Array:
     """`q_values` where a row counts as often as its weight says; nothing is checked."""
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)
     found = Counts.of(scores[order], is_target[order], weight[order])
     out = np.empty(len(scores))
     out[order] = np.minimum.accumulate(found.rate[::-1])[::-1]
@@ -87,7 +87,7 @@ class Cut:
 
 def cut(scores: Array, is_target: Mask, weight: Array, max_q: float) -> Cut:
     """The longest list whose estimated rate is at most `max_q`."""
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)
     found = Counts.of(scores[order], is_target[order], weight[order])
     good = np.flatnonzero((found.rate <= max_q) & (found.targets > 0))
     if not len(good):
@@ -100,8 +100,8 @@ def chance_right(scores: Array, is_target: Mask, weight: Array) -> Array:
 
     ``1 - (decoys per target near the score)``, from the share of targets as a monotone step function of the score.
     """
-    order = np.argsort(scores, kind="stable")
-    _, tie = np.unique(scores[order], return_inverse=True)
+    order = np.argsort(scores)
+    tie = np.cumsum(np.diff(scores[order], prepend=-np.inf) > 0) - 1
     mass = np.bincount(tie, weight[order])
     targets = np.bincount(tie, np.where(is_target, weight, 0.0)[order])
     held = mass > 0

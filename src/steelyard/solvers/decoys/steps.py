@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ...rows import Rows
-from ...statistics.target_decoy import Array, Mask, chance_right, cut, weighted_q_values
+from ...statistics.target_decoy import Array, Counts, Mask, chance_right, cut, weighted_q_values
 from ..linear import cost_sensitive
 
 TINY = 1e-300  # keeps a division by nothing from being one
@@ -176,9 +176,10 @@ def exchange_rate(scores: Array, right: Array, matches: Matches, max_q: float) -
 
 def accepted_at(scores: Array, matches: Matches, caps: Sequence[float]) -> Array:
     """How many targets have a q-value within each of the caps."""
-    q = weighted_q_values(scores, matches.is_target, matches.weight)[matches.is_target]
-    weight = matches.weight[matches.is_target]
-    return np.array([weight[q <= cap].sum() for cap in caps])
+    order = np.argsort(-scores)  # any order will do among equals: no list ends between them
+    found = Counts.of(scores[order], matches.is_target[order], matches.weight[order])
+    ends = [np.flatnonzero(found.rate <= cap)[-1:] for cap in caps]  # of the longest list within the cap
+    return np.array([found.targets[end].sum() for end in ends])
 
 
 def accepted_around(scores: Array, matches: Matches, max_q: float, options: StepOptions = OPTIONS) -> float:
