@@ -86,7 +86,7 @@ def single_searches():
     for loss in ("zero_one", "f1", "fbeta@0.5", "q", "qgm", "prec@500", m.GMean(), m.MCC(), m.BAKLD()):
         model = solve(X, y, loss, C, max_iter=200)
         scores = X @ model.coef + model.intercept
-        searches = ("pruned", *(["divide"] if model.loss.mixed else []), "table")
+        searches = ("bounds", *(["divide"] if model.loss.mixed else []), "table")
         found = {search: one_search(replace(model.loss, search=search), scores, y) for search in searches}
         values = [value for _, value in found.values()]
         assert np.ptp(values) <= 1e-9 * (1 + abs(values[0]))

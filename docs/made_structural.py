@@ -13,7 +13,7 @@ def structural_table(found):
         for name, key in (("one pass over sorted scores", "one pass"), ("table, losses looked up", "table"))
     ]
     searches = [
-        (f"`{loss}`", *(_time(row[how]) if how in row else "" for how in ("pruned", "divide", "table")))
+        (f"`{loss}`", *(_time(row[how]) if how in row else "" for how in ("bounds", "divide", "table")))
         for loss, row in found["searches"].items()
     ]
     sizes = [

@@ -15,11 +15,19 @@ static double uniform() {
 static ConfusionLoss f1(Index n) {
     const std::int32_t P = 0, N = 1, p = 2;
     ConfusionLoss loss;
-    loss.tape.emplace(std::vector<Instruction>{{Op::input, P, 0, 0}, {Op::input, N, 0, 0}, {Op::input, p, 0, 0},
-                                               {Op::constant, 0, 0, 1.0}, {Op::constant, 0, 0, 2.0},
-                                               {Op::multiply, 2, 0, 0}, {Op::multiply, 4, 5, 0}, {Op::subtract, 3, 2, 0},
-                                               {Op::subtract, 3, 1, 0}, {Op::multiply, 7, 8, 0}, {Op::add, 2, 5, 0},
-                                               {Op::add, 10, 9, 0}, {Op::divide, 6, 11, 0}});
+    loss.tape.emplace(std::vector<Instruction>{{Op::input, P, 0, 0},
+                                               {Op::input, N, 0, 0},
+                                               {Op::input, p, 0, 0},
+                                               {Op::constant, 0, 0, 1.0},
+                                               {Op::constant, 0, 0, 2.0},
+                                               {Op::multiply, 2, 0, 0},
+                                               {Op::multiply, 4, 5, 0},
+                                               {Op::subtract, 3, 2, 0},
+                                               {Op::subtract, 3, 1, 0},
+                                               {Op::multiply, 7, 8, 0},
+                                               {Op::add, 2, 5, 0},
+                                               {Op::add, 10, 9, 0},
+                                               {Op::divide, 6, 11, 0}});
     loss.top = 1;
     loss.mixed = 1;
     loss.calls = {0, n};
@@ -50,11 +58,11 @@ static void test_searches_equal_the_table() {
         ConfusionLoss loss = f1(n);
         loss.search = Search::table;
         const double best = most_violated(loss, c.sorted).value;
-        for (const Search search : {Search::pruned, Search::divide}) {
+        for (const Search search : {Search::bounds, Search::divide}) {
             loss.search = search;
             expect(close(most_violated(loss, c.sorted).value, best), "a search finds what the table has");
         }
-        loss.search = Search::pruned;
+        loss.search = Search::bounds;
         loss.patience = -n;
         expect(close(most_violated(loss, c.sorted).value, best), "divide and conquer takes over from bounds");
         ConfusionLoss counts;
@@ -88,9 +96,12 @@ static void test_ranges_hold_values_and_slopes() {
 static void test_cutting_planes() {
     const double x[] = {2, 1, -1, -2};
     const bool positive[] = {true, true, false, false};
-    StructuralSvm svm(DenseRows<double>{x, 4, 1}, positive, f1(4), {10.0, false, 1});
+    StructuralOptions options;
+    options.C = 10;
+    StructuralSvm svm(DenseRows<double>{x, 4, 1}, positive, f1(4), options);
+    const Stop nobody;
     Progress now{};
-    for (int k = 0; k < 20; ++k) now = svm.step(0);
+    for (int k = 0; k < 20; ++k) now = svm.step(0, nobody);
     expect(close(now.primal, 8.0 / 9.0) && now.dual <= now.primal + 1e-12 && close(now.dual, now.primal), "w = 4/3");
 }
 

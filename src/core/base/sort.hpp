@@ -1,8 +1,8 @@
-// One sort for numbers: a radix sort on their bits, stable and linear, that carries one number along with each.
+// Scores in order: a radix sort on the bits of the doubles, stable and linear.
 //
-// A double is sorted as an unsigned integer with the same order (`key_of`), six digits of eleven bits each: 2^11 counts
-// fit the first-level cache, and 6 * 11 >= 64. A digit that all numbers share is skipped, as the highest bits of
-// probabilities are.
+// A score becomes an unsigned number of the same order (`to_key`), and carries the mass of its row along. Digits of 11
+// bits: 2,048 counters of eight bytes are half of a first-level cache, and six passes cover 64 bits where digits of
+// eight would need eight (Herf 2001, "Radix Tricks"). A digit that all scores share is passed over.
 #pragma once
 
 #include <algorithm>
@@ -16,50 +16,65 @@
 
 namespace steelyard {
 
-struct Keyed {
+struct Ranked {
     std::uint64_t key;
-    double mass;  // what the caller wants to find beside the number
+    double mass;  // +w for a positive row, -w for a negative one
 };
 
 // Unsigned integers in the order of the doubles: flip the sign bit, and all bits of negative numbers.
-inline std::uint64_t key_of(double number) {
-    const double x = number + 0.0;  // -0.0 and 0.0 are one number
+inline std::uint64_t to_key(double score) {
+    const double s = score + 0.0;  // -0.0 and 0.0 are one score
     std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
+    std::memcpy(&bits, &s, sizeof bits);
     return bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
 }
 
-inline double number_of(std::uint64_t key) {
+inline double to_score(std::uint64_t key) {
     const std::uint64_t bits = key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key;
-    double x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
+    double s;
+    std::memcpy(&s, &bits, sizeof s);
+    return s;
 }
 
-inline void radix_sort(std::vector<Keyed>& entries, const Stop* stop = nullptr) {
-    constexpr int digit = 11, passes = 6;  // 6 x 11 bits cover 64; 2048 counters stay in the first cache
-    constexpr std::size_t buckets = std::size_t{1} << digit, piece = std::size_t{1} << 16;  // well below a millisecond
-    const auto each = [&](auto&& f) {
-        for (std::size_t begin = 0; begin < entries.size(); begin += piece) {
-            check(stop);
-            const std::size_t end = std::min(entries.size(), begin + piece);
-            for (std::size_t i = begin; i < end; ++i) f(entries[i]);
+class ScoreSort {
+public:
+    std::vector<Ranked> rows;  // to be filled, and then sorted from the lowest score up
+
+    void sort(const Stop* stop) {
+        for (auto& count : counts_) count.fill(0);
+        each(rows, stop, [&](const Ranked& row) {
+            for (int p = 0; p < passes; ++p) ++counts_[static_cast<std::size_t>(p)][digit_of(row, p)];
+        });
+        other_.resize(rows.size());
+        for (int p = 0; p < passes; ++p) {
+            auto& count = counts_[static_cast<std::size_t>(p)];
+            // All scores share this digit, as probabilities do in their highest bits: nothing to move.
+            if (std::any_of(count.begin(), count.end(), [&](std::size_t c) { return c == rows.size(); })) continue;
+            std::size_t start = 0;
+            for (std::size_t& c : count) start += std::exchange(c, start);
+            each(rows, stop, [&](const Ranked& row) { other_[count[digit_of(row, p)]++] = row; });
+            rows.swap(other_);
         }
-    };
-    std::vector<std::array<std::size_t, buckets>> counts(passes);
-    for (auto& c : counts) c.fill(0);
-    each([&](const Keyed& e) {
-        for (int p = 0; p < passes; ++p) ++counts[static_cast<std::size_t>(p)][(e.key >> (digit * p)) & (buckets - 1)];
-    });
-    std::vector<Keyed> other(entries.size());
-    for (int p = 0; p < passes; ++p) {
-        auto& count = counts[static_cast<std::size_t>(p)];
-        if (std::any_of(count.begin(), count.end(), [&](std::size_t c) { return c == entries.size(); })) continue;
-        std::size_t start = 0;
-        for (std::size_t& c : count) start += std::exchange(c, start);
-        each([&](const Keyed& e) { other[count[(e.key >> (digit * p)) & (buckets - 1)]++] = e; });
-        entries.swap(other);
     }
-}
+
+private:
+    static constexpr int bits = 11, passes = 6;
+    static constexpr std::size_t buckets = std::size_t{1} << bits;
+    static constexpr std::size_t at_once = std::size_t{1} << 18;  // rows between two looks: about a millisecond
+
+    static std::size_t digit_of(const Ranked& row, int p) { return (row.key >> (bits * p)) & (buckets - 1); }
+
+    template <class F>
+    static void each(const std::vector<Ranked>& of, const Stop* stop, F&& f) {
+        for (std::size_t begin = 0; begin < of.size(); begin += at_once) {
+            check(stop);
+            const std::size_t end = std::min(of.size(), begin + at_once);
+            for (std::size_t i = begin; i < end; ++i) f(of[i]);
+        }
+    }
+
+    std::vector<Ranked> other_;
+    std::array<std::array<std::size_t, buckets>, passes> counts_;
+};
 
 }  // namespace steelyard

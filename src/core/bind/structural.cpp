@@ -5,15 +5,15 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
 
-#include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 
 #include "bind/arrays.hpp"
-#include "bind/matrix.hpp"
 #include "bind/measure.hpp"
+#include "bind/rows.hpp"
+#include "bind/stop.hpp"
 #include "structural/cutting_planes.hpp"
 
 namespace nb = nanobind;
@@ -23,10 +23,10 @@ namespace {
 
 Search search_of(const std::string& name) {
     if (name == "counts") return Search::counts;
-    if (name == "pruned") return Search::pruned;
+    if (name == "bounds") return Search::bounds;
     if (name == "divide") return Search::divide;
     if (name == "table") return Search::table;
-    throw nb::value_error("search is 'counts', 'pruned', 'divide' or 'table'");
+    throw nb::value_error("search is 'counts', 'bounds', 'divide' or 'table'");
 }
 
 ConfusionLoss counts_loss(Doubles counts, const std::string& search) {
@@ -65,52 +65,56 @@ std::tuple<Index, Index, double> find_most_violated(ConfusionLoss loss, Doubles 
     if (static_cast<Index>(positive.shape(0)) != n)
         throw std::invalid_argument("scores and labels must have one length");
     check_counts(loss, n);
-    Cell cell;
-    {
-        nb::gil_scoped_release release;
+    const Cell cell = without_gil([&](const Stop& stop) {
         SortedScores sorted;
         sorted.kappa = kappa;
-        sorted.sort(scores.data(), positive.data(), n);
-        cell = most_violated(loss, sorted);
-    }
+        sorted.sort(scores.data(), positive.data(), n, &stop);
+        return most_violated(loss, sorted, &stop);
+    });
     return {cell.a, cell.b, cell.value};
 }
 
-// Keeps the arrays alive that the solver points into.
-struct Structural {
-    nb::object X;
-    Bools positive;
-    std::unique_ptr<StructuralSvm> svm;
+// The solver, what it points into, and a lock for threads that share it.
+class Structural {
+public:
+    Structural(const RowsIn& rows, Bools positive, const ConfusionLoss& loss, double C, int n_threads)
+        : rows_(rows),
+          positive_(checked(positive, loss)),
+          svm_(*rows_, positive_.data(), loss, options(C, n_threads)) {}
+
+    std::tuple<double, double, int, std::string> step(double slack) {
+        const Progress now = without_gil([&](const Stop& stop) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            return svm_.step(slack, stop);
+        });
+        return {now.primal, now.dual, static_cast<int>(now.status.ended), now.status.where};
+    }
+
+    OwnedVector weights() {
+        return own(without_gil([&](const Stop&) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            return std::vector<double>(svm_.best());
+        }));
+    }
+
+private:
+    Bools checked(Bools positive, const ConfusionLoss& loss) const {
+        rows_.check_length(positive.shape(0), "the labels");
+        check_counts(loss, rows_.n_rows());
+        return positive;
+    }
+    static StructuralOptions options(double C, int n_threads) {
+        StructuralOptions made;
+        made.C = C;
+        made.n_threads = n_threads;
+        return made;
+    }
+
+    RowsIn rows_;
+    Bools positive_;
+    std::mutex mutex_;
+    StructuralSvm svm_;
 };
-
-std::unique_ptr<Structural> start(const Rows& rows, nb::object X, Bools positive, const ConfusionLoss& loss, double C,
-                                  bool intercept, int n_threads) {
-    const Index n = visit(rows, [](const auto& x) { return x.n_rows; });
-    if (static_cast<Index>(positive.shape(0)) != n) throw std::invalid_argument("rows and labels must have one length");
-    check_counts(loss, n);
-    auto made = std::make_unique<Structural>(Structural{std::move(X), positive, nullptr});
-    const StructuralOptions options{C, intercept, n_threads};
-    made->svm = std::make_unique<StructuralSvm>(rows, positive.data(), loss, options);
-    return made;
-}
-
-std::unique_ptr<Structural> start_dense(AnyMatrix X, Bools positive, const ConfusionLoss& loss, double C,
-                                        bool intercept, int n_threads) {
-    return start(dense_rows(X), nb::cast(X), positive, loss, C, intercept, n_threads);
-}
-
-std::unique_ptr<Structural> start_sparse(AnyVector values, AnyVector columns, AnyVector starts, Index n_cols,
-                                         Bools positive, const ConfusionLoss& loss, double C, bool intercept,
-                                         int n_threads) {
-    const Rows rows = sparse_rows(values, columns, starts, n_cols);
-    return start(rows, nb::make_tuple(values, columns, starts), positive, loss, C, intercept, n_threads);
-}
-
-std::tuple<double, double, Index, Index> step(Structural& self, double slack) {
-    nb::gil_scoped_release release;
-    const Progress now = self.svm->step(slack);
-    return {now.primal, now.dual, now.cell.a, now.cell.b};
-}
 
 }  // namespace
 
@@ -126,13 +130,11 @@ void bind_structural(nb::module_& m) {
     m.def("most_violated", &find_most_violated, "loss"_a, "scores"_a, "positive"_a, "kappa"_a,
           "Called positives, called negatives and the value of the most violated confusion matrix.");
     nb::class_<Structural>(m, "StructuralSvm", "The cutting planes of a structural SVM, one step at a time.")
-        .def_static("dense", &start_dense, "X"_a, "positive"_a, "loss"_a, "C"_a, "intercept"_a, "n_threads"_a)
-        .def_static("sparse", &start_sparse, "values"_a, "columns"_a, "starts"_a, "n_cols"_a, "positive"_a, "loss"_a,
-                    "C"_a, "intercept"_a, "n_threads"_a)
-        .def("step", &step, "slack"_a, "One cut: the best objective so far, the lower bound, and the cut's two counts.")
-        .def(
-            "weights", [](const Structural& self) { return own(std::vector<double>(self.svm->best())); },
-            "The best w so far; the intercept comes last.");
+        .def(nb::init<const RowsIn&, Bools, const ConfusionLoss&, double, int>(), "rows"_a, "positive"_a, "loss"_a,
+             "C"_a, "n_threads"_a)
+        .def("step", &Structural::step, "slack"_a,
+             "One cut: the best objective so far, the lower bound, and the status.")
+        .def("weights", &Structural::weights, "The best w so far.");
 }
 
 }  // namespace steelyard

@@ -4,7 +4,7 @@
 // distinct score. Comes back, for t rising from below all scores to the largest: the threshold (in the middle of its
 // gap), TPR and TNR. The caller makes sure that both classes have weight.
 //
-// Runs of equal scores become one point.
+// The sort is that of base/sort.hpp; runs of equal scores become one point.
 #pragma once
 
 #include <cmath>
@@ -33,12 +33,14 @@ inline double middle_of(double low, double high) {
 }
 
 inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr) {
-    std::vector<Keyed> entries(rows.size);
+    ScoreSort sorted;
+    auto& entries = sorted.rows;
+    entries.resize(rows.size);
     for (std::size_t i = 0; i < rows.size; ++i) {
         const double w = rows.weight ? rows.weight[i] : 1.0;
-        entries[i] = {key_of(rows.scores[i]), rows.positive[i] ? w : -w};
+        entries[i] = {to_key(rows.scores[i]), rows.positive[i] ? w : -w};
     }
-    radix_sort(entries, stop);
+    sorted.sort(stop);
 
     Frontier out;
     for (auto* v : {&out.thresholds, &out.tpr, &out.tnr}) v->reserve(rows.size + 1);
@@ -48,15 +50,15 @@ inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr
         out.tpr.push_back(positive);
         out.tnr.push_back(negative);
     };
-    if (rows.size) put(std::nextafter(number_of(entries[0].key), -std::numeric_limits<double>::infinity()));
-    StopEvery ask(stop, 1 << 16);
+    if (rows.size) put(std::nextafter(to_score(entries[0].key), -std::numeric_limits<double>::infinity()));
+    StopEvery heard(stop, 1 << 18);  // about a millisecond
     for (std::size_t i = 0; i < rows.size; ++i) {
-        ask();
+        heard();
         (entries[i].mass > 0.0 ? positive : negative) += std::fabs(entries[i].mass);
         const bool last = i + 1 == rows.size;
         if (!last && entries[i + 1].key == entries[i].key) continue;
-        const double score = number_of(entries[i].key);
-        put(last ? score : middle_of(score, number_of(entries[i + 1].key)));
+        const double score = to_score(entries[i].key);
+        put(last ? score : middle_of(score, to_score(entries[i + 1].key)));
     }
     for (double& x : out.tpr) x = 1.0 - x / positive;
     for (double& x : out.tnr) x /= negative;

@@ -21,18 +21,20 @@
 
 namespace steelyard {
 
-class PrunedSearch {
+class BranchAndBound {
 public:
-    PrunedSearch(const MeasureLoss& loss, const Calls& calls) : loss_(loss), calls_(calls), ranges_(*loss.tape) {}
+    BranchAndBound(const MeasureLoss& loss, const Calls& calls) : loss_(loss), calls_(calls), ranges_(*loss.tape) {}
 
-    // Stops with found = false after max_blocks blocks: a caller who has another way may then take it.
-    Cell search(const SortedScores& s, Index max_blocks, bool& found) {
+    // Ends with found = false after max_blocks blocks: a caller who has another way may then take it.
+    Cell search(const SortedScores& s, Index max_blocks, bool& found, const Stop* stop = nullptr) {
+        StopEvery heard(stop, blocks_at_once);
         s_ = &s;
         best_ = {};
         open_ = {};
         push({0, s.P(), 0, s.N(), 0});
         found = true;
         for (n_blocks = 0; !open_.empty(); ++n_blocks) {
+            heard();
             const Block block = open_.top();
             if (!(block.bound > threshold())) break;
             if (n_blocks == max_blocks) {
@@ -52,6 +54,7 @@ public:
 
 private:
     static constexpr Index few_cells = 8;
+    static constexpr int blocks_at_once = 1 << 12;  // between two looks at the stop: a block takes one or two us
 
     struct Block {
         Index a0, a1, b0, b1;

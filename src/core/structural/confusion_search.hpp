@@ -16,7 +16,6 @@
 // structural/branch_and_bound.hpp spares most of it.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -26,30 +25,38 @@
 
 namespace steelyard {
 
+// Cells or rows between two looks at the stop: a cell takes 5 to 100 ns, so a look comes every few milliseconds.
+constexpr int cells_at_once = 1 << 16;
+
 // Scores of the two classes, highest first, and what flipping rows earns.
-struct SortedScores {
+class SortedScores {
+public:
     double kappa = 1;
     std::vector<double> positive, negative;
     std::vector<double> U, F;
-    std::vector<Keyed> entries;  // scratch
 
     Index P() const { return static_cast<Index>(positive.size()); }
     Index N() const { return static_cast<Index>(negative.size()); }
 
-    void sort(const double* scores, const bool* is_positive, Index n) {
-        entries.resize(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) entries[i] = {key_of(scores[i]), is_positive[i] ? 1.0 : -1.0};
-        radix_sort(entries);
+    void sort(const double* scores, const bool* is_positive, Index n, const Stop* stop = nullptr) {
+        sort_.rows.resize(static_cast<std::size_t>(n));
+        for (Index i = 0; i < n; ++i) sort_.rows[i] = {to_key(scores[i]), is_positive[i] ? 1.0 : -1.0};
+        sort_.sort(stop);
         positive.clear();
         negative.clear();
-        for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
-            (entry->mass > 0 ? positive : negative).push_back(number_of(entry->key));
+        for (auto row = sort_.rows.rbegin(); row != sort_.rows.rend(); ++row)
+            (row->mass > 0 ? positive : negative).push_back(to_score(row->key));
+        check(stop);
         U.resize(positive.size() + 1);
         F.resize(negative.size() + 1);
         U[positive.size()] = F[0] = 0;
         for (std::size_t a = positive.size(); a > 0; --a) U[a - 1] = U[a] - kappa * positive[a - 1];
         for (std::size_t b = 0; b < negative.size(); ++b) F[b + 1] = F[b] + kappa * negative[b];
+        check(stop);
     }
+
+private:
+    ScoreSort sort_;  // kept, so that a step does not ask for its memory again
 };
 
 struct Cell {
@@ -85,21 +92,27 @@ struct MeasureLoss {
 
 // Joachims 2005, Algorithm 2: every cell.
 template <class Loss>
-Cell search_table(const SortedScores& s, const Loss& loss, const Calls& calls) {
+Cell search_table(const SortedScores& s, const Loss& loss, const Calls& calls, const Stop* stop = nullptr) {
     Cell best;
+    StopEvery heard(stop, cells_at_once);
     for (Index a = 0; a <= s.P(); ++a) {
         const Index first = std::max<Index>(0, calls.least - a), last = std::min(s.N(), calls.most - a);
-        for (Index b = first; b <= last; ++b) best.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
+        for (Index b = first; b <= last; ++b) {
+            heard();
+            best.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
+        }
     }
     return best;
 }
 
 // A loss of the count: down the merged scores, from no calls to all.
-inline Cell search_counts(const SortedScores& s, const CountLoss& loss) {
+inline Cell search_counts(const SortedScores& s, const CountLoss& loss, const Stop* stop = nullptr) {
     Cell best;
+    StopEvery heard(stop, cells_at_once);
     Index a = 0, b = 0;
     best.offer(0, 0, loss(0, 0) + s.U[0] + s.F[0]);
     while (a < s.P() || b < s.N()) {
+        heard();
         const bool next_is_positive = b == s.N() || (a < s.P() && s.positive[a] >= s.negative[b]);
         ++(next_is_positive ? a : b);
         best.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
@@ -113,6 +126,7 @@ struct DividedSearch {
     const SortedScores& s;
     const Loss& loss;
     bool rises;
+    StopEvery heard;
     Cell best;
 
     // Rows a0 .. a1 of the table, whose best columns lie in b0 .. b1.
@@ -120,7 +134,10 @@ struct DividedSearch {
         if (a0 > a1) return;
         const Index a = a0 + (a1 - a0) / 2;
         Cell here;
-        for (Index b = b0; b <= b1; ++b) here.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
+        for (Index b = b0; b <= b1; ++b) {
+            heard();
+            here.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);
+        }
         best.offer(here.a, here.b, here.value);
         rows(a0, a - 1, rises ? b0 : here.b, rises ? here.b : b1);
         rows(a + 1, a1, rises ? here.b : b0, rises ? b1 : here.b);
@@ -128,8 +145,8 @@ struct DividedSearch {
 };
 
 template <class Loss>
-Cell search_divided(const SortedScores& s, const Loss& loss, bool rises) {
-    DividedSearch<Loss> search{s, loss, rises, {}};
+Cell search_divided(const SortedScores& s, const Loss& loss, bool rises, const Stop* stop = nullptr) {
+    DividedSearch<Loss> search{s, loss, rises, {stop, cells_at_once}, {}};
     search.rows(0, s.P(), 0, s.N());
     return search.best;
 }

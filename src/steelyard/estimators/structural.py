@@ -63,7 +63,7 @@ class StructuralSVM(LinearMixin, BaseEstimator):
     n_iter_ : int
         Number of cuts.
     search_ : str
-        How confusion matrices were searched: "counts" is one pass, "pruned" branch and bound.
+        How confusion matrices were searched: "counts" is one pass, "bounds" branch and bound.
     classes_ : ndarray of shape (2,)
 
     Examples

@@ -67,7 +67,7 @@ class ConfusionLoss:
     name: str
     n_pos: int
     n_neg: int
-    search: str  # "counts", "pruned"; also "divide" and "table", which the tests and benchmarks compare with
+    search: str  # "counts", "bounds"; also "divide" and "table", which the tests and benchmarks compare with
     counts: Array | None = None
     measure: Measure | None = None
     mixed: int = 0  # the sign of the mixed difference, 0 if none is known
@@ -109,7 +109,7 @@ def resolve(loss: str | Measure, n_pos: int, n_neg: int) -> ConfusionLoss:
     >>> resolve("f1", 10, 90).value(a=5, b=5)
     50.0
     >>> resolve("kld", 10, 90).search, resolve("f1", 10, 90).search
-    ('counts', 'pruned')
+    ('counts', 'bounds')
     """
     if n_pos < 1 or n_neg < 1:
         raise ValueError(f"a confusion matrix needs rows of both classes; got {n_pos} positives and {n_neg} negatives")
@@ -123,7 +123,7 @@ def resolve(loss: str | Measure, n_pos: int, n_neg: int) -> ConfusionLoss:
     if loss in MEASURES:
         return _of_measure(MEASURES[loss], loss, n_pos, n_neg)
     if loss == "prbep":
-        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), least=n_pos, most=n_pos, calls=n_pos)
+        return ConfusionLoss(loss, n_pos, n_neg, "bounds", measure=Recall(), least=n_pos, most=n_pos, calls=n_pos)
     return _with_number(loss, n_pos, n_neg)
 
 
@@ -134,7 +134,7 @@ def _of_measure(measure: Measure, name: str, n_pos: int, n_neg: int) -> Confusio
         mixed = mixed_sign(measure, prevalence)
         # A sign of 0 is both signs: the table is additive, and either direction of divide and conquer is right.
         sign = 0 if mixed is None else mixed or 1
-        found = ConfusionLoss(name, n_pos, n_neg, "pruned", measure=measure, mixed=sign, most=n)
+        found = ConfusionLoss(name, n_pos, n_neg, "bounds", measure=measure, mixed=sign, most=n)
     else:
         calls = np.arange(n + 1)
         a = np.minimum(calls, n_pos)
@@ -183,12 +183,12 @@ def _with_number(loss: str, n_pos: int, n_neg: int) -> ConfusionLoss:
             raise ValueError(
                 f"loss={loss!r}: recall at K needs K >= {n_pos}, the positives; for fewer calls use 'prec@{k}'"
             )
-        return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Recall(), most=k, calls=k)
+        return ConfusionLoss(loss, n_pos, n_neg, "bounds", measure=Recall(), most=k, calls=k)
     if k > n_pos:
         raise ValueError(
             f"loss={loss!r}: precision at K needs K <= {n_pos}, the positives; for more calls use 'rec@{k}'"
         )
-    return ConfusionLoss(loss, n_pos, n_neg, "pruned", measure=Precision(), least=k, most=n, calls=k)
+    return ConfusionLoss(loss, n_pos, n_neg, "bounds", measure=Precision(), least=k, most=n, calls=k)
 
 
 def _rows(loss: str, number: str, n: int) -> int:

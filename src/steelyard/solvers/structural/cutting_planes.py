@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import _core
 from ...measures import Measure
+from ...rows import Rows
+from ..status import SOLVED, Ended, Status
 from .confusion import ConfusionLoss, resolve
 
 Array = NDArray[np.float64]
@@ -43,7 +44,9 @@ class State:
 
     @property
     def gap(self) -> float:
-        """Bounds ``(objective - optimum) / objective``."""
+        """Bounds ``(objective - optimum) / objective``; inf where nothing is certified."""
+        if not (np.isfinite(self.objective) and np.isfinite(self.bound)):
+            return np.inf
         return max(0.0, (self.objective - self.bound) / self.objective) if self.objective > 0.0 else 0.0
 
 
@@ -60,8 +63,12 @@ class StructuralResult:
     objective: float
     gap: float
     n_iter: int
-    converged: bool
+    status: Status
     loss: ConfusionLoss
+
+    @property
+    def converged(self) -> bool:
+        return self.status.solved
 
 
 def solve(
@@ -91,21 +98,36 @@ def solve(
     bound_loss = resolve(loss, n_pos, len(positive) - n_pos)
     if search is not None:
         bound_loss = replace(bound_loss, search=search)
-    svm = _start(X, positive, bound_loss, float(C), bool(fit_intercept), int(n_threads))
-    state = State(0, np.inf, 0.0)
-    converged = False
-    while not converged and state.n_iter < max_iter:
-        slack = MASTER_SHARE * tol * state.objective if state.n_iter else 0.0
-        objective, bound, _, _ = svm.step(slack)
-        state = State(state.n_iter + 1, objective, bound)
-        converged = state.gap <= tol
-        if callback is not None:
-            callback(state)
+    if not (np.isfinite(C) and C > 0.0):
+        raise ValueError(f"C must be positive and finite; got {C!r}")
+    if n_threads < 1:
+        raise ValueError(f"n_threads is at least 1; got {n_threads!r}")
+    rows = Rows.of(X).with_constant(1.0 if fit_intercept else 0.0)
+    svm = _core.StructuralSvm(rows.core, positive, bound_loss.core(), float(C), int(n_threads))
+    state, status = _cut(svm, tol, max_iter, callback)
     w = np.asarray(svm.weights())
     coef, intercept = (w[:-1], float(w[-1])) if fit_intercept else (w, 0.0)
     if fit_intercept and bound_loss.calls is not None:
-        intercept = -threshold_of(np.asarray(X @ coef, dtype=np.float64), bound_loss.calls)
-    return StructuralResult(coef, intercept, state.objective, state.gap, state.n_iter, converged, bound_loss)
+        intercept = -threshold_of(rows.with_constant(0.0).scores(coef, int(n_threads)), bound_loss.calls)
+    return StructuralResult(coef, intercept, state.objective, state.gap, state.n_iter, status, bound_loss)
+
+
+def _cut(
+    svm: _core.StructuralSvm, tol: float, max_iter: int, callback: Callable[[State], None] | None
+) -> tuple[State, Status]:
+    """Cuts until the gap is small enough."""
+    state, status = State(0, np.inf, 0.0), Status(Ended.LIMIT)
+    while state.n_iter < max_iter:
+        slack = MASTER_SHARE * tol * state.objective if state.n_iter else 0.0
+        objective, bound, ended, where = svm.step(slack)
+        state, status = State(state.n_iter + 1, objective, bound), Status.of(ended, where)
+        if callback is not None:
+            callback(state)
+        if status.ended is Ended.TROUBLE:
+            return replace(state, bound=0.0), status
+        if state.gap <= tol:
+            return state, SOLVED
+    return state, Status(Ended.LIMIT, f"{state.n_iter} cuts, with a relative gap of {state.gap:.2g}")
 
 
 def threshold_of(scores: Array, calls: int) -> float:
@@ -121,20 +143,3 @@ def threshold_of(scores: Array, calls: int) -> float:
     below = float(falling[calls])
     middle = below + (last - below) / 2.0
     return middle if below < middle < last else below
-
-
-def _start(X: Any, positive: NDArray[np.bool_], loss: ConfusionLoss, C: float, intercept: bool, n_threads: int) -> Any:
-    if not (np.isfinite(C) and C > 0.0):
-        raise ValueError(f"C must be positive and finite; got {C!r}")
-    if n_threads < 1:
-        raise ValueError(f"n_threads is at least 1; got {n_threads!r}")
-    kind = np.float32 if X.dtype == np.float32 else np.float64
-    if not sp.issparse(X):
-        rows = np.ascontiguousarray(X, dtype=kind)
-        return _core.StructuralSvm.dense(rows, positive, loss.core(), C, intercept, n_threads)
-    X = X.tocsr().astype(kind, copy=False)
-    X.check_format()  # an index out of range would be a bad address
-    starts = X.indptr.astype(X.indices.dtype, copy=False)
-    return _core.StructuralSvm.sparse(
-        X.data, X.indices, starts, X.shape[1], positive, loss.core(), C, intercept, n_threads
-    )
