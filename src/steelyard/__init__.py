@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "CostClassifier": "estimators.cost_path",
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
@@ -27,23 +28,28 @@ _HOMES = {
     "BiasDisplay": "plots",
     "CostPathDisplay": "plots",
     "DiagonalDisplay": "plots",
-    "DriftDisplay": "plots",
+    "PriorShiftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
+    "Frontier": "statistics.frontier",
+    "InfeasibleError": "statistics.frontier",
     "q_values": "statistics.target_decoy",
 }
 __all__ = [
     "BiasDisplay",
+    "CostClassifier",
     "CostPath",
     "CostPathDisplay",
     "DiagonalDisplay",
-    "DriftDisplay",
     "ExpectedFBetaClassifier",
+    "Frontier",
     "FrontierDisplay",
+    "InfeasibleError",
     "MeasureClassifier",
     "NeymanPearsonClassifier",
     "NeymanPearsonDisplay",
     "OnlineClassifier",
+    "PriorShiftDisplay",
     "QValueClassifier",
     "Quantifier",
     "QuantilePath",
@@ -59,7 +65,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import measures, quantification, streams
-    from .estimators.cost_path import CostPath
+    from .estimators.cost_path import CostClassifier, CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
     from .estimators.neyman_pearson import NeymanPearsonClassifier
@@ -72,11 +78,12 @@ if TYPE_CHECKING:
         BiasDisplay,
         CostPathDisplay,
         DiagonalDisplay,
-        DriftDisplay,
         FrontierDisplay,
         NeymanPearsonDisplay,
+        PriorShiftDisplay,
     )
     from .quantification import Quantifier, StreamQuantifier
+    from .statistics.frontier import Frontier, InfeasibleError
     from .statistics.target_decoy import q_values
 
 

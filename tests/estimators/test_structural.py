@@ -100,7 +100,7 @@ def test_inside_grid_search_and_over_pickle():
 
 
 def test_a_run_that_ends_early_says_so(capsys):
-    with pytest.warns(ConvergenceWarning, match="stopped after 3 cuts at a relative gap"):
+    with pytest.warns(ConvergenceWarning, match="limit reached: 3 cuts, with a relative gap of"):
         model = sy.StructuralSVM("f1", C=100.0, max_iter=3, verbose=2).fit(X, Y)
     assert model.n_iter_ == 3
     assert model.gap_ > 1e-3
@@ -142,7 +142,7 @@ def test_an_interrupt_from_outside_ends_the_fit_and_leaves_the_model_as_it_was(i
         (lambda: sy.StructuralSVM(loss="rec@5000"), "asks for 5000 calls, but there are 1200 rows"),
         (lambda: sy.StructuralSVM(C=-1.0), "C must be a finite number above 0; got -1.0"),
         (lambda: sy.StructuralSVM(tol=0.0), "tol must be a finite number above 0"),
-        (lambda: sy.StructuralSVM(max_iter=0), "at least 1; got 0"),
+        (lambda: sy.StructuralSVM(max_iter=0), "max_iter must be a whole number of at least 1; got 0"),
         (lambda: sy.StructuralSVM(n_jobs=0), "n_jobs is a number of threads"),
         (lambda: sy.StructuralSVM(pos_label=7), "pos_label=7 is not one of the classes"),
     ],

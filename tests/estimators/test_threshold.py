@@ -234,7 +234,7 @@ CAP = m.fpr <= 0.1
         ({"subject_to": m.Precision() >= 0.5, "delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
         ({"subject_to": [CAP, m.tpr >= 0.1], "delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
         ({"delta": 0.1, "cv": 0.5}, None, "one cap on one error rate"),
-        ({"subject_to": CAP, "delta": 1.5, "cv": 0.5}, None, "between 0 and 1; got 1.5"),
+        ({"subject_to": CAP, "delta": 1.5, "cv": 0.5}, None, "above 0 and below 1 .* got 1.5"),
         ({"subject_to": m.fpr <= 0.001, "delta": 0.05, "cv": 0.5}, None, r"needs 2995 held-out negatives; \d+ were given"),
         ({"subject_to": m.fpr <= 0.0, "delta": 0.05, "cv": 0.5}, None, "cap strictly between 0 and 1; got fpr <= 0"),
     ],
@@ -274,13 +274,19 @@ class Broken(LogisticRegression):
             "only one class with weight",
         ),
         (lambda: fitted(LogisticRegression(), pos_label=7), r"pos_label=7 is not one of the classes in y, \[0, 1\]"),
-        (lambda: fitted(LogisticRegression(), cv=1), "cv=1 leaves nothing to score"),
+        (lambda: fitted(LogisticRegression(), cv=1), "cv=1 leaves nothing to judge by"),
         (lambda: fitted(LogisticRegression(), cv=1.5), "strictly between 0 and 1; got cv=1.5"),
-        (lambda: fitted(LogisticRegression(), cv="loo"), "a splitter or 'prefit'; got 'loo'"),
-        (lambda: fitted(LogisticRegression(), cv=[]), "made no folds"),
-        (lambda: fitted(LogisticRegression(), cv=[(np.arange(400), np.arange(0))]), "fold 1 of 1 has no rows to score"),
-        (lambda: fitted(LogisticRegression(), cv=PredefinedSplit(Y[TRAIN])), "fold 1 of 2 trains on one class only, 1"),
-        (lambda: fitted(LogisticRegression(), response_method="predict"), "response_method is 'auto'"),
+        (lambda: fitted(LogisticRegression(), cv="loo"), "or 'prefit'; got 'loo'"),
+        (lambda: fitted(LogisticRegression(), cv=[]), "cv made no split with rows to judge by"),
+        (
+            lambda: fitted(LogisticRegression(), cv=[(np.arange(400), np.arange(0))]),
+            "cv made no split with rows to judge by",
+        ),
+        (
+            lambda: fitted(LogisticRegression(), cv=PredefinedSplit(Y[TRAIN])),
+            "fold 1 of 2 has no negative row to fit on",
+        ),
+        (lambda: fitted(LogisticRegression(), response_method="predict"), "response_method must be one of 'auto'"),
         (lambda: sy.ThresholdClassifier(LogisticRegression()).fit(X[:4], [0, 0, 0, 1]), "only one positive row"),
         (
             lambda: sy.ThresholdClassifier(FrozenEstimator(LogisticRegression().fit(X, Y))).fit(X, Y + 1),
@@ -323,3 +329,37 @@ def test_constant_scores_call_all_or_nothing():
     flat = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(np.zeros((100, 2)), np.arange(100) % 2)
     assert len(flat.frontier_) >= 2
     assert set(flat.predict(np.zeros((3, 2))).tolist()) == {1}
+
+
+def test_a_refit_that_fails_leaves_the_model_as_it_was():
+    model = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X, np.where(Y == 1, "b", "a"))
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    model.set_params(subject_to=m.fpr <= -1)
+    with pytest.raises(sy.InfeasibleError):
+        model.fit(X[:, :3], Y)
+    assert {name: value for name, value in vars(model).items() if name.endswith("_")} == before
+    assert model.predict(X[:5]).tolist() == model.classes_[(model.decision_function(X[:5]) > 0).astype(int)].tolist()
+
+
+def test_what_is_infeasible_says_which_point_is_closest():
+    with pytest.raises(sy.InfeasibleError, match="closest reachable point") as raised:
+        fitted(LogisticRegression(), m.FBeta(1), subject_to=[m.tpr >= 0.99, m.fpr <= 0.001])
+    closest = pickle.loads(pickle.dumps(raised.value)).closest
+    assert 0.0 <= closest.tpr <= 1.0
+    assert min(closest.tpr - 0.99, closest.tnr - 0.999) < 0.0
+    points = fitted(LogisticRegression(), m.FBeta(1)).frontier_
+    by_hand = np.minimum(points.tpr - 0.99, points.tnr - 0.999).max()
+    assert min(closest.tpr - 0.99, closest.tnr - 0.999) == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_folds_of_groups_leave_out_whole_groups():
+    groups = np.arange(len(Y)) % 6
+
+    class Remembers(LogisticRegression):
+        def fit(self, X, y):
+            seen.append({int(row[-1]) for row in X})
+            return super().fit(X, y)
+
+    seen = []
+    sy.ThresholdClassifier(Remembers(), cv=3).fit(np.column_stack([X, groups]), Y, groups=groups)
+    assert sorted(map(len, seen)) == [4, 4, 4, 6]

@@ -12,7 +12,7 @@ import steelyard as sy
 import steelyard.measures as m
 from steelyard.interop import quapy as ours
 from steelyard.quantification.protocols import evaluate
-from steelyard.statistics import counting
+from steelyard.statistics import prevalence
 
 qp = pytest.importorskip("quapy", reason="the extra 'quapy' is not installed")
 from quapy.classification.svmperf import SVMperf as Wrapped  # noqa: E402
@@ -66,7 +66,7 @@ def test_our_median_sweep_is_their_ms2(apart, p):
     theirs = aggregative.MS2(LogisticRegression())
     theirs.classifier.classes_ = np.array([0, 1])
     theirs.aggregation_fit(scores, y)
-    assert counting.median_sweep(scores, y == 1, batch) == pytest.approx(theirs.aggregate(batch)[1], abs=0.006)
+    assert prevalence.median_sweep(scores, y == 1, batch) == pytest.approx(theirs.aggregate(batch)[1], abs=0.006)
 
 
 def test_a_fitted_classifier_is_refused_whoever_made_it():

@@ -36,7 +36,7 @@ def test_diagonal():
 
 
 def test_drift():
-    display = sy.DriftDisplay.from_estimator(BOTH, PROTOCOL, prevalence=BOTH["cc"].prevalence_, bins=5)
+    display = sy.PriorShiftDisplay.from_estimator(BOTH, PROTOCOL, prevalence=BOTH["cc"].prevalence_, bins=5)
     drift, error = display.curves["cc"]
     assert (np.diff(drift) > 0).all()
     assert error[-1] > error[0]  # plain counting gets worse with the shift

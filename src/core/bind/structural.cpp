@@ -77,10 +77,8 @@ std::tuple<Index, Index, double> find_most_violated(ConfusionLoss loss, Doubles 
 // The solver, what it points into, and a lock for threads that share it.
 class Structural {
 public:
-    Structural(const RowsIn& rows, Bools positive, const ConfusionLoss& loss, double C, int n_threads)
-        : rows_(rows),
-          positive_(checked(positive, loss)),
-          svm_(*rows_, positive_.data(), loss, options(C, n_threads)) {}
+    Structural(const RowsIn& rows, Bools positive, const ConfusionLoss& loss, const StructuralOptions& options)
+        : rows_(rows), positive_(checked(positive, loss)), svm_(*rows_, positive_.data(), loss, options) {}
 
     std::tuple<double, double, int, std::string> step(double slack) {
         const Progress now = without_gil([&](const Stop& stop) {
@@ -103,13 +101,6 @@ private:
         check_counts(loss, rows_.n_rows());
         return positive;
     }
-    static StructuralOptions options(double C, int n_threads) {
-        StructuralOptions made;
-        made.C = C;
-        made.n_threads = n_threads;
-        return made;
-    }
-
     RowsIn rows_;
     Bools positive_;
     std::mutex mutex_;
@@ -129,9 +120,16 @@ void bind_structural(nb::module_& m) {
                     "scale (top - measure), over matrices with least .. most calls.");
     m.def("most_violated", &find_most_violated, "loss"_a, "scores"_a, "positive"_a, "kappa"_a,
           "Called positives, called negatives and the value of the most violated confusion matrix.");
+    nb::class_<StructuralOptions>(m, "StructuralOptions")
+        .def(
+            "__init__",
+            [](StructuralOptions* self, double C, double smallest_mu, Index idle, int max_pivots, int n_threads) {
+                new (self) StructuralOptions{C, smallest_mu, {true, idle, max_pivots}, n_threads};
+            },
+            "C"_a, nb::kw_only(), "smallest_mu"_a, "idle"_a, "max_pivots"_a, "n_threads"_a);
     nb::class_<Structural>(m, "StructuralSvm", "The cutting planes of a structural SVM, one step at a time.")
-        .def(nb::init<const RowsIn&, Bools, const ConfusionLoss&, double, int>(), "rows"_a, "positive"_a, "loss"_a,
-             "C"_a, "n_threads"_a)
+        .def(nb::init<const RowsIn&, Bools, const ConfusionLoss&, const StructuralOptions&>(), "rows"_a, "positive"_a,
+             "loss"_a, "options"_a)
         .def("step", &Structural::step, "slack"_a,
              "One cut: the best objective so far, the lower bound, and the status.")
         .def("weights", &Structural::weights, "The best w so far.");

@@ -75,6 +75,13 @@ public:
         }
         for (auto& pool : pools_) tidy(*pool);
     }
+    // One cut of one side of a track.
+    void add(Index track, int side, const double* g, double h) {
+        Pool& pool = *pool_of_[static_cast<std::size_t>(track)];
+        pool.cuts.add(side, g, h);
+        pool.used.push_back(round_);
+        tidy(pool);
+    }
 
 private:
     struct Pool {

@@ -5,7 +5,7 @@
 //
 // with kappa = 100 / n and L in percent, as SVMperf scales them (its -c). The true labels are among the y', so R >= 0.
 // Every y' is a cut: R(w') >= g.w' + h with g = -kappa sum of y_i x_i over the flipped rows and h = L(y'). A step asks
-// the master problem (linear/master.hpp, one side with the cap C) for the best w_t of the cuts so far, goes to
+// the master problem (linear/masters.hpp, one side with the cap C) for the best w_t of the cuts so far, goes to
 // w_best + mu (w_t - w_best), finds the most violated y' there (structural/confusion_search.hpp,
 // structural/branch_and_bound.hpp), and adds its cut. The master's value bounds the optimum from below, the best J seen
 // from above. An intercept is a constant column of the rows, regularised with the others, as SVMperf's is.
@@ -23,7 +23,7 @@
 
 #include "base/products.hpp"
 #include "base/status.hpp"
-#include "linear/master.hpp"
+#include "linear/masters.hpp"
 #include "structural/branch_and_bound.hpp"
 
 namespace steelyard {
@@ -58,11 +58,12 @@ inline Cell most_violated(ConfusionLoss& loss, const SortedScores& s, const Stop
     return found ? cell : search_divided(s, measure, loss.mixed > 0, stop);
 }
 
+// What the numbers are and why is said in StructuralOptions of solvers/structural/cutting_planes.py.
 struct StructuralOptions {
     double C = 1;
-    int n_threads = 1;
     double smallest_mu = 0.05;
-    int most_pivots = 1000;
+    MasterOptions master;
+    int n_threads = 1;
 };
 
 // Where the cuts stand: `solved` is for the caller to say, who knows how small a gap is wanted.
@@ -81,15 +82,14 @@ public:
           options_(options),
           n_(visit(rows, [](const auto& x) { return x.n_rows; })),
           d_(visit(rows, [](const auto& x) { return x.n_cols; })),
-          pool_(d_),
-          master_(pool_) {
+          master_(1, d_, options.master) {
         const Index positives = std::count(positive, positive + n_, true);
         if (positives == 0 || positives == n_) throw std::invalid_argument("rows of both classes are needed");
         sorted_.kappa = 100.0 / static_cast<double>(n_);
         by_row_.resize(static_cast<std::size_t>(n_));
         w_.assign(static_cast<std::size_t>(d_), 0.0);
         best_ = g_ = w_;
-        master_.set_caps(0, options_.C);
+        master_.set_caps(0, 0, options_.C);
     }
     StructuralSvm(const StructuralSvm&) = delete;
     StructuralSvm& operator=(const StructuralSvm&) = delete;
@@ -97,10 +97,12 @@ public:
     // One cut. `slack` is how far from its optimum the master's answer may be. A step that is stopped on the way leaves
     // the best model and both bounds as valid as they were.
     Progress step(double slack, const Stop& stop) {
-        dual_ = std::max(dual_, master_.solve(slack, options_.most_pivots));
-        master_.primal(w_.data());
+        double bound = 0;
+        const Index only = 0;
+        master_.propose({&only, 1}, &slack, &bound, w_.data(), 1, stop);
+        dual_ = std::max(dual_, bound);
         for (Index j = 0; j < d_; ++j) w_[j] = best_[j] + mu_ * (w_[j] - best_[j]);
-        if (!std::isfinite(dual_) || !std::isfinite(square(w_)))
+        if (!std::isfinite(bound) || !std::isfinite(square(w_)))
             return {primal_, 0, {}, Status::trouble("the problem over the cuts overflows; C or X is too large")};
         visit(rows_, [&](const auto& x) { multiply(x, {w_.data(), 1}, by_row_.data(), options_.n_threads, stop); });
         sorted_.sort(by_row_.data(), positive_, n_, &stop);
@@ -146,7 +148,7 @@ private:
         // The master divides by entries of the Gram matrix, so a cut without slope gets one: its square is still a
         // number that doubles hold to all digits, and far below the rounding of anything that is added to it.
         if (slope == 0) g_[0] = 1e-100;
-        pool_.add(1, g_.data(), cell.value - drop);
+        master_.add(0, 1, g_.data(), cell.value - drop);
     }
 
     // From the scores to the coefficients of the cut, in place: -y_i for the P - a lowest positives and the b highest
@@ -177,8 +179,7 @@ private:
     ConfusionLoss loss_;
     StructuralOptions options_;
     Index n_, d_;
-    CutPool pool_;
-    Master master_;
+    Masters master_;
     SortedScores sorted_;
     std::vector<double> w_, best_, g_;
     std::vector<double> by_row_;  // scores under w_, and then the coefficients of its cut

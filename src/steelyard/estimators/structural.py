@@ -8,22 +8,27 @@ SVMperf's problem and scaling, solved by `solvers.structural.cutting_planes`; th
 
 from __future__ import annotations
 
-import numbers
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from ..measures import Measure
-from ..solvers.structural import cutting_planes as structural
-from ._binary import check_weight, encode_labels, threads
+from ..solvers.status import Ended
+from ..solvers.structural.cutting_planes import State, StructuralResult, solve
+from ._binary import Labels, check_weight, threads
+from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
+from ._parameters import ANYTHING, COUNT, FLAG, MEASURE, NOT_NEGATIVE, POSITIVE, THREADS, A, Checked, Table
+
+# Row numbers alone take 16 GiB beyond this: weights that add up to more were not meant as counts.
+MOST_REPETITIONS = 2**31
 
 
-class StructuralSVM(LinearMixin, BaseEstimator):
+class StructuralSVM(Checked, LinearMixin, BaseEstimator):
     """A linear SVM that minimises a bound on the loss you report: a miscount, F-beta, precision at K, any measure.
 
     The loss is of the whole confusion matrix, not a sum over rows (Joachims 2005; the quantification losses of Esuli &
@@ -50,8 +55,6 @@ class StructuralSVM(LinearMixin, BaseEstimator):
         The positive class; the larger label by default.
     n_jobs : int, default=None
         Threads for the products with X. -1 is all cores.
-    random_state : ignored
-        Nothing here is random; accepted so that it can be set along with the others'.
     verbose : int, default=0
         1 prints a line at the end, 2 one for every cut.
 
@@ -64,6 +67,8 @@ class StructuralSVM(LinearMixin, BaseEstimator):
         Number of cuts.
     search_ : str
         How confusion matrices were searched: "counts" is one pass, "bounds" branch and bound.
+    status_ : Status
+        How the solver ended.
     classes_ : ndarray of shape (2,)
 
     Examples
@@ -88,7 +93,6 @@ class StructuralSVM(LinearMixin, BaseEstimator):
         max_iter: int = 2000,
         pos_label: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.loss = loss
@@ -98,31 +102,45 @@ class StructuralSVM(LinearMixin, BaseEstimator):
         self.max_iter = max_iter
         self.pos_label = pos_label
         self.n_jobs = n_jobs
-        self.random_state = random_state
         self.verbose = verbose
+
+    _parameters: ClassVar[Table] = {
+        "loss": (A("the name of a loss", str), MEASURE),
+        "C": (POSITIVE,),
+        "tol": (POSITIVE,),
+        "fit_intercept": (FLAG,),
+        "max_iter": (COUNT,),
+        "pos_label": (ANYTHING,),
+        "n_jobs": (THREADS,),
+        "verbose": (NOT_NEGATIVE, FLAG),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuralSVM:
         """Fit to all rows. `sample_weight` counts repetitions, so it must hold whole numbers."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_positive)
-        if weight is not None:
-            rows = _repetitions(weight)
-            X, is_positive = X[rows], is_positive[rows]
-        found = structural.solve(
-            X, is_positive, self.loss, self.C, self.tol, fit_intercept=self.fit_intercept, max_iter=self.max_iter,
-            n_threads=threads(self.n_jobs), callback=_print_cut if self.verbose > 1 else None,
-        )  # fmt: skip
-        self._set_model(found.coef, found.intercept)
-        self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
-        self.search_ = found.loss.search
+        with as_before(self):
+            rows, y = rows_and_y(self, X, y)
+            labels = Labels.of(y, self.pos_label)
+            is_positive = labels.is_positive
+            weight = check_weight(sample_weight, y, is_positive)
+            if weight is not None:
+                which = _repetitions(weight)
+                rows, is_positive = rows.take(which), is_positive[which]
+            found = solve(
+                rows, is_positive, self.loss, self.C, self.tol, fit_intercept=bool(self.fit_intercept),
+                max_iter=self.max_iter, n_threads=threads(self.n_jobs),
+                callback=_print_cut if self.verbose > 1 else None,
+            )  # fmt: skip
+            self._take_labels(labels)
+            self._set_model(found.coef, found.intercept)
+            self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
+            self.search_, self.status_ = found.loss.search, found.status
         if self.verbose:
             print(f"StructuralSVM: {found.loss.name}, {self.n_iter_} cuts, {self.objective_:.6g}, gap {self.gap_:.1e}")
         self._warn(found)
         return self
 
-    def _warn(self, found: structural.StructuralResult) -> None:
+    def _warn(self, found: StructuralResult) -> None:
         if found.converged and not found.coef.any():
             warnings.warn(
                 f"the bound on {found.loss.name} is smallest at w = 0, so every row gets the same label: no linear "
@@ -131,23 +149,16 @@ class StructuralSVM(LinearMixin, BaseEstimator):
                 stacklevel=3,
             )
         if not found.converged:
+            more = "; or raise max_iter or tol" if found.status.ended is Ended.LIMIT else ""
             warnings.warn(
-                f"stopped after {self.n_iter_} cuts at a relative gap of {self.gap_:.2g}, above tol={self.tol}: a "
-                "smaller C or scaled features (StandardScaler) need fewer; or raise max_iter or tol",
+                f"{found.status}, where tol={self.tol} was asked for: a smaller C or scaled features (StandardScaler) "
+                f"help{more}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _check_parameters(self) -> None:
-        for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0.0 < value < np.inf:
-                raise ValueError(f"{name} must be a finite number above 0; got {value!r}")
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter is a number of cuts, at least 1; got {self.max_iter!r}")
 
-
-def _repetitions(weight: np.ndarray) -> np.ndarray:
+def _repetitions(weight: NDArray[np.float64]) -> NDArray[np.intp]:
     """Row numbers, each as often as its weight says."""
     if (weight != np.floor(weight)).any():
         bad = weight[weight != np.floor(weight)][0]
@@ -155,8 +166,13 @@ def _repetitions(weight: np.ndarray) -> np.ndarray:
             f"a structural SVM searches over counts of rows, so sample_weight counts repetitions; got {bad}. Give "
             "whole numbers, or use a solver of weighted rates such as ThresholdClassifier"
         )
+    if weight.sum() > MOST_REPETITIONS:
+        raise ValueError(
+            f"sample_weight counts repetitions, and these add up to {weight.sum():.3g} rows, more than can be held; "
+            "divide the weights by a common factor"
+        )
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
 
 
-def _print_cut(state: structural.State) -> None:
+def _print_cut(state: State) -> None:
     print(f"cut {state.n_iter}: objective {state.objective:.6g}, gap {state.gap:.1e}")

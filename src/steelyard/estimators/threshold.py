@@ -8,13 +8,13 @@ is `statistics.order_statistic`. Which rows are scored by which model is decided
 
 from __future__ import annotations
 
-import numbers
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -24,18 +24,18 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexab
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, order_statistic
-from ._binary import check_measure, check_weight, encode_labels
-from ._scored_rows import (
-    Rows,
-    ScoredRows,
-    check_cv,
-    positive_scores,
-    resolve_response,
-    score_heldout,
-    score_out_of_fold,
-    score_prefit,
-)
+from ..statistics.frontier import Frontier
+from ._binary import Labels, check_weight
+from ._border import as_before
+from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
+from ._parameters import Table as Parameters
+from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
+from ._splits import Splits, Stratum, read_cv
+from ._users import Classifier
 from ._wrapper import WrapperMixin
+
+Array = NDArray[np.float64]
+DELTA = Number(0.0, 1.0, low_too=False, high_too=False, meaning="the probability that the promise fails")
 
 
 def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
@@ -43,7 +43,7 @@ def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
     return estimator is None or resolve_response(estimator, self.response_method) == "predict_proba"
 
 
-class ThresholdClassifier(WrapperMixin, BaseEstimator):
+class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     """The exact best threshold of any classifier, for any measure and any constraints.
 
     Every distinct threshold is tried, placed in the middle of its gap, on scores of rows that the model was not
@@ -63,8 +63,9 @@ class ThresholdClassifier(WrapperMixin, BaseEstimator):
         ``1 - delta``. Needs ``cv`` to be a held-out share or "prefit", enough held-out rows of that class, and no
         sample weights; nothing is refitted.
     cv : int, float, splitter or "prefit", default=5
-        Folds: out-of-fold scores, then `estimator` is refitted on all rows. A share such as 0.3: fitted on the rest,
-        threshold set on the share, no refit. "prefit" (or a `FrozenEstimator`): X and y only set the threshold.
+        Folds: out-of-fold scores, then `estimator` is refitted on all rows; with `groups`, whole groups are left out.
+        A share such as 0.3: fitted on the rest, threshold set on the share, no refit. "prefit" (or a
+        `FrozenEstimator`): X and y only set the threshold.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Where scores come from; "auto" takes the first that the estimator has.
     pos_label : label, default=None
@@ -121,58 +122,70 @@ class ThresholdClassifier(WrapperMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _parameters: ClassVar[Parameters] = {
+        "estimator": (A("a classifier", having=("fit",)), NOTHING),
+        "measure": (MEASURE,),
+        "subject_to": (ANYTHING,),  # read by as_constraints
+        "delta": (DELTA, NOTHING),
+        "cv": (CV,),
+        "response_method": (Words("auto", "predict_proba", "decision_function"),),
+        "pos_label": (ANYTHING,),
+        "n_jobs": (THREADS,),
+        "random_state": (RANDOM,),
+    }
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ThresholdClassifier:
         """Fit the model and set the threshold.
 
         `sample_weight` weighs rows in the measure, and in the model's fit if it takes weights. `groups` goes to the
         splitter, other parameters to the model's fit; with metadata routing enabled they go where requested.
         """
-        measure, constraints = check_measure(self.measure), as_constraints(self.subject_to)
+        self._check_parameters()
+        constraints = as_constraints(self.subject_to)
         X, y = indexable(X, y)
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_positive)
+        labels = Labels.of(y, self.pos_label)
+        weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
-        cv = "prefit" if isinstance(estimator, FrozenEstimator) else check_cv(self.cv, is_positive)
-        if self.delta is not None:
-            self._check_promise(constraints, cv, weight)
         routed = self._route(estimator, sample_weight, params)
-        rows = Rows(X, np.asarray(y).ravel(), is_positive, weight, routed.estimator.fit, routed.splitter.split)
-        scored = self._score(estimator, cv, rows)
-        self._show_features()
-        self._set_threshold(scored, measure, constraints)
+        splits = self._splits(estimator, X, labels, dict(routed.splitter.split))
+        if self.delta is not None:
+            self._check_promise(constraints, splits, weight)
+        table = Table(X, np.asarray(y).ravel(), labels, weight, routed.estimator.fit)
+        if splits.prefit:
+            model, scored = estimator, score_prefit(estimator, table, self.response_method)
+        else:
+            model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method)
+        found = frontier.scan(scored.scores, scored.is_positive, scored.weight)
+        choice = self._choose(found, scored, constraints)
+        with as_before(self):
+            self._take_labels(labels)
+            self.estimator_, self.frontier_ = model, found
+            self.best_threshold_, self.best_score_ = choice.threshold, choice.value
+            self._show_features()
         return self
 
-    def _score(self, estimator: Any, cv: Any, rows: Rows) -> ScoredRows:
-        if isinstance(cv, str):
-            self.estimator_ = estimator
-            return score_prefit(estimator, rows, self.response_method, self._positive)
-        if isinstance(cv, float):
-            self.estimator_, scored = score_heldout(
-                clone(estimator), rows, cv, self.random_state, self.response_method, self._positive
-            )
-            return scored
-        scored = score_out_of_fold(estimator, rows, cv, self.n_jobs, self.response_method, self._positive)
-        self.estimator_ = clone(estimator).fit(rows.X, rows.y, **rows.fit_params)
-        return scored
+    def _splits(self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any]) -> Splits:
+        if isinstance(estimator, FrozenEstimator):
+            return Splits(())
+        groups = params.pop("groups", None)
+        if groups is not None and isinstance(self.cv, float):
+            raise ValueError("groups need a splitter that keeps them together, such as GroupKFold; a share does not")
+        rows = Stratum.of(labels.is_positive, groups, X)
+        return read_cv(self.cv, rows, self.random_state, split_params=params)
 
-    def _set_threshold(self, scored: ScoredRows, measure: Measure, constraints: tuple[Constraint, ...]) -> None:
-        self.frontier_ = frontier.scan(scored.scores, scored.is_positive, scored.weight)
+    def _choose(self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...]) -> frontier.Choice:
         if self.delta is None:
-            choice = frontier.best_point(self.frontier_, measure, constraints)
-        else:
-            choice = frontier.best_point(self.frontier_, measure, allowed=self._promised(scored, constraints[0]))
-        self.best_threshold_, self.best_score_ = choice.threshold, choice.value
+            return frontier.best_point(found, self.measure, constraints)
+        return frontier.best_point(found, self.measure, allowed=self._promised(found, scored, constraints[0]))
 
     # -- the promise on unseen data -----------------------------------------------------------------------------
-    def _check_promise(self, constraints: tuple[Constraint, ...], cv: Any, weight: Any) -> None:
-        if not isinstance(self.delta, numbers.Real) or not 0.0 < self.delta < 1.0:
-            raise ValueError(f"delta is the probability that the promise fails, between 0 and 1; got {self.delta!r}")
+    def _check_promise(self, constraints: tuple[Constraint, ...], splits: Splits, weight: Array | None) -> None:
         if len(constraints) != 1 or _capped_rate(constraints[0]) is None:
             raise ValueError(
                 "delta promises one cap on one error rate, subject_to=fpr <= a or subject_to=fnr <= a; "
                 f"got {self.subject_to!r}"
             )
-        if not isinstance(cv, (str, float)):
+        if splits.refits:
             raise ValueError(
                 "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
                 f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
@@ -180,9 +193,12 @@ class ThresholdClassifier(WrapperMixin, BaseEstimator):
         if weight is not None:
             raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
 
-    def _promised(self, scored: ScoredRows, constraint: Constraint) -> np.ndarray:
+    def _promised(self, found: Frontier, scored: ScoredRows, constraint: Constraint) -> NDArray[np.bool_]:
         """Which thresholds keep the cap on unseen data with probability 1 - delta."""
-        which, cap = _capped_rate(constraint)
+        capped = _capped_rate(constraint)
+        assert capped is not None
+        assert self.delta is not None
+        which, cap = capped
         # A false negative is a false alarm of the mirrored problem.
         error_side = scored.scores[~scored.is_positive] if which == "fpr" else -scored.scores[scored.is_positive]
         try:
@@ -197,27 +213,27 @@ class ThresholdClassifier(WrapperMixin, BaseEstimator):
                 "Hold out more rows, or loosen the cap or delta"
             ) from error
         bound = np.partition(error_side, k - 1)[k - 1]
-        thresholds = self.frontier_.thresholds
-        return thresholds >= bound if which == "fpr" else thresholds < -bound
+        keeps: NDArray[np.bool_] = found.thresholds >= bound if which == "fpr" else found.thresholds < -bound
+        return keeps
 
     # -- prediction ---------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Array:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``."""
         return (self._scores(X) - self.best_threshold_) * self._sign
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Labels: the positive class where the score is strictly above `best_threshold_`."""
         return self._labels(self._scores(X) > self.best_threshold_)
 
     @available_if(_scores_are_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Array:
         """The model's probabilities with the odds divided by the threshold's odds, so that 1/2 is the threshold.
 
         The order of the rows is the model's; its own probabilities are at ``estimator_.predict_proba``.
         """
         return self._probabilities(_odds_shifted(self._scores(X), self.best_threshold_))
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         scores = positive_scores(self.estimator_, X, self.response_method, self._positive)
         frontier.check_scores(scores)
@@ -249,7 +265,7 @@ class ThresholdClassifier(WrapperMixin, BaseEstimator):
         return router
 
 
-def _odds_shifted(probability: np.ndarray, threshold: float) -> np.ndarray:
+def _odds_shifted(probability: Array, threshold: float) -> Array:
     """``p (1-t) / (p (1-t) + (1-p) t)``, above 1/2 exactly where ``p > t``."""
     t = min(max(threshold, 0.0), 1.0)
     up, down = probability * (1.0 - t), (1.0 - probability) * t

@@ -6,6 +6,8 @@ rate without rows (one class only) is undefined, and `score` then asks whether t
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -75,21 +77,86 @@ def score(
 
 
 class Scorer:
-    """``scorer(estimator, X, y)`` for scikit-learn's ``scoring=``; the estimator's own positive label if it has one."""
+    """``scorer(estimator, X, y)`` for scikit-learn's ``scoring=``; the estimator's own positive label if it has one.
+
+    Pipelines, searches and other estimators around it are looked through. Where nobody says which label is positive it
+    is the larger one, with a warning unless the labels are {0, 1}, {-1, 1} or booleans.
+    """
 
     def __init__(self, measure: Measure, pos_label: Any = None) -> None:
         self.measure, self.pos_label = measure, pos_label
 
     def __call__(self, estimator: Any, X: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        pos_label = self.pos_label
+        pos_label = positive_of(estimator) if self.pos_label is None else self.pos_label
+        called = estimator.predict(X)
         if pos_label is None:
-            pos_label = getattr(estimator, "pos_label", None)
-        if pos_label is None and hasattr(estimator, "classes_"):
-            pos_label = estimator.classes_[-1]
-        return self.measure.score(y_true, estimator.predict(X), sample_weight=sample_weight, pos_label=pos_label)
+            pos_label = self._guess(estimator, y_true, called)
+        return self.measure.score(y_true, called, sample_weight=sample_weight, pos_label=pos_label)
+
+    def _guess(self, estimator: Any, y_true: ArrayLike, called: Any) -> Any:
+        known = _classes(estimator)
+        labels = known or sorted({*np.unique(np.asarray(y_true)).tolist(), *np.unique(np.asarray(called)).tolist()})
+        if not any(set(labels) <= usual for usual in ({0, 1}, {-1, 1})) and len(labels) == 2:
+            warnings.warn(
+                f"nothing says which of {labels} is positive: {self.measure!r} is scored for {labels[-1]!r}, the "
+                f"larger label. Say so with scorer(pos_label={labels[-1]!r})",
+                stacklevel=3,
+            )
+        return labels[-1] if known else None
 
     def __repr__(self) -> str:
         return f"{self.measure!r}.scorer({'' if self.pos_label is None else f'pos_label={self.pos_label!r}'})"
+
+
+def positive_of(estimator: Any) -> Any:
+    """The label that a fitted classifier calls positive, or None if it does not say.
+
+    Estimators here have ``pos_label_``; others may have a parameter `pos_label`. Where the estimator itself has
+    neither, those inside it are asked (the last step of a pipeline, the best of a search, the model of a wrapper, the
+    members of an ensemble), as far as they know the same classes: one that was fitted to other labels, as those of
+    `OneVsRestClassifier` are, speaks of others.
+    """
+    classes = _classes(estimator)
+    found = {}
+    for inner in _inside(estimator, depth=5):
+        label = getattr(inner, "pos_label_", None)
+        label = getattr(inner, "pos_label", None) if label is None else label
+        if inner is estimator and label is not None:
+            return label
+        if label is not None and classes and _classes(inner) == classes:
+            found[label] = True
+    if len(found) > 1:
+        raise ValueError(
+            f"the models inside {type(estimator).__name__} have different positive labels, {sorted(found)}: say which "
+            "one to score, with scorer(pos_label=...)"
+        )
+    return next(iter(found), None)
+
+
+def _inside(estimator: Any, depth: int) -> Iterator[Any]:
+    """An estimator and the fitted ones in it. (Parameters that were cloned before fitting do not count.)"""
+    yield estimator
+    if depth == 0:
+        return
+    held = vars(estimator) if hasattr(estimator, "__dict__") else {}
+    steps = held.get("steps")
+    parts = [steps[-1][1]] if steps else []
+    for name, value in held.items():
+        if name == "estimator" or (name.endswith("_") and not name.startswith("_")):
+            parts += value if isinstance(value, (list, tuple)) else [value]
+    for part in parts:
+        if hasattr(part, "predict"):
+            yield from _inside(part, depth - 1)
+        elif hasattr(part, "estimator"):  # a member of CalibratedClassifierCV
+            yield from _inside(part.estimator, depth - 1)
+
+
+def _classes(estimator: Any) -> list[Any]:
+    try:
+        classes = np.asarray(estimator.classes_)
+    except Exception:  # a property of what is not fitted may raise anything
+        return []
+    return list(classes.tolist()) if classes.ndim == 1 else []
 
 
 def _column(y: ArrayLike, name: str) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from ..estimators._binary import check_weight, encode_labels
 from ..estimators._scored_rows import positive_scores, resolve_response
 from ..measures import Measure, rates
 from ..measures.constraints import Constraint, as_constraints
+from ..measures.labels import positive_of
 from ..statistics.frontier import Frontier, scan
 from ._axes import axes_or_new
 
@@ -70,7 +71,7 @@ class FrontierDisplay:
     ) -> FrontierDisplay:
         """From a fitted classifier and labelled rows; measure and constraints are its own if it has them."""
         check_is_fitted(estimator)
-        pos_label = getattr(estimator, "pos_label", None) if pos_label is None else pos_label
+        pos_label = positive_of(estimator) if pos_label is None else pos_label
         _, _, positive = encode_labels(y, pos_label)
         natural = 0.5 if resolve_response(estimator, "auto") == "predict_proba" else 0.0
         return cls.from_predictions(

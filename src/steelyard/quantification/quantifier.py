@@ -2,7 +2,7 @@
 
 Given labelled rows and an unlabelled batch whose class balance may be another one (prior shift: within a class, rows
 are as they were), estimate the prevalence ``p`` of the population that the batch came from, with an interval. Models
-and the labelled rows that judge them are in `_crossfit`, the mathematics in `statistics.counting`.
+and the labelled rows that judge them are in `_crossfit`, the mathematics in `statistics.prevalence`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..statistics import counting
+from ..statistics import prevalence
 from ._crossfit import Scored, cross_fit
 
 METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms")
@@ -105,9 +105,9 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
                 "scored. Use a stratified splitter, or more rows"
             )
         self._crossfit = held
-        self._likelihood = counting.Likelihood.fit(held.scores, held.y, len(self.classes_))
+        self._likelihood = prevalence.Likelihood.fit(held.scores, held.y, len(self.classes_))
         self._log_f = self._likelihood(held.scores)
-        self._calls = counting.Rates.of(np.eye(len(self.classes_))[held.called], held.y)
+        self._calls = prevalence.Rates.of(np.eye(len(self.classes_))[held.called], held.y)
         judged = self._calls if self.method_ in ("cc", "acc") else self._rates_at(self._likelihood.prevalence)
         self.informative_ = judged.informative
         if not self.informative_ and self.method_ not in ("cc", "pcc"):
@@ -143,16 +143,16 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         if not self.informative_:
             return np.repeat([[0.0], [1.0]], k, axis=1)
         _, batch, rates = self._count(scored, weight)
-        centre = counting.adjusted(batch.mean, rates)
-        ends = [counting.interval(batch, rates, centre, c, confidence) for c in range(k)]
+        centre = prevalence.adjusted(batch.mean, rates)
+        ends = [prevalence.interval(batch, rates, centre, c, confidence) for c in range(k)]
         return np.column_stack(ends)
 
-    def _rates_at(self, prevalence: np.ndarray) -> counting.Rates:
-        return counting.Rates.of(counting.posteriors(self._log_f, prevalence), self._crossfit.y)
+    def _rates_at(self, prevalence: np.ndarray) -> prevalence.Rates:
+        return prevalence.Rates.of(prevalence.posteriors(self._log_f, prevalence), self._crossfit.y)
 
     def _count(
         self, scored: Scored, weight: np.ndarray | None = None
-    ) -> tuple[np.ndarray, counting.Batch, counting.Rates]:
+    ) -> tuple[np.ndarray, prevalence.Batch, prevalence.Rates]:
         """The estimate, with the memberships of the batch and their rates, on which an interval rests."""
         method, k = self.method_, len(self.classes_)
         n_models, n = scored.called.shape
@@ -164,29 +164,29 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
             log_f = self._likelihood(scored.scores)
             at = self._likelihood.prevalence
             if method in ("emq", "aemq"):
-                estimate = counting.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
-                at = counting.inside(estimate)
+                estimate = prevalence.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
+                at = prevalence.inside(estimate)
             elif method == "ms":
                 estimate = self._sweep(scored, log_f)
-            memberships, rates = counting.posteriors(log_f, at), self._rates_at(at)
-        batch = counting.Batch(memberships, weight)
+            memberships, rates = prevalence.posteriors(log_f, at), self._rates_at(at)
+        batch = prevalence.Batch(memberships, weight)
         if method in ("cc", "pcc"):
             estimate = batch.mean
         elif not self.informative_:
             estimate = self.prevalence_.copy()
         elif method in ("acc", "pacc", "aemq"):
-            estimate = counting.adjusted(batch.mean, rates)
+            estimate = prevalence.adjusted(batch.mean, rates)
         return estimate, batch, rates
 
     def _sweep(self, scored: Scored, log_f: np.ndarray) -> np.ndarray:
         """Median sweep: on the scores of two classes, on the posterior of each class against the rest of several."""
         held, k = self._crossfit, len(self.classes_)
         if k == 2:
-            share = counting.median_sweep(held.scores[:, 0], held.y == 1, scored.scores)
+            share = prevalence.median_sweep(held.scores[:, 0], held.y == 1, scored.scores)
             return self.prevalence_.copy() if share is None else np.array([1.0 - share, share])
-        ours, theirs = (counting.posteriors(f, self._likelihood.prevalence) for f in (self._log_f, log_f))
-        shares = [counting.median_sweep(ours[:, c], held.y == c, theirs[..., c]) for c in range(k)]
-        return counting.one_or_nothing([self.prevalence_[c] if s is None else s for c, s in enumerate(shares)])
+        ours, theirs = (prevalence.posteriors(f, self._likelihood.prevalence) for f in (self._log_f, log_f))
+        shares = [prevalence.median_sweep(ours[:, c], held.y == c, theirs[..., c]) for c in range(k)]
+        return prevalence.one_or_nothing([self.prevalence_[c] if s is None else s for c, s in enumerate(shares)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,14 +4,14 @@ Given labelled rows (of any balance) from time to time and unlabelled rows at an
 the classes over a window of the latest unlabelled rows, by `Quantifier` on the latest labelled rows, and say when it
 moved.
 
-The alarm. Let ``u_i`` be the membership of row i (`statistics.counting`), averaged over the models; its mean is linear
-in ``p``. After every ``window / 4`` rows the mean over the last `window` rows is compared with the mean over all rows
-between the last alarm and this window, one class at a time (`statistics.drift`), and an alarm is raised when a
+The alarm. Let ``u_i`` be the membership of row i (`statistics.prevalence`), averaged over the models; its mean is
+linear in ``p``. After every ``window / 4`` rows the mean over the last `window` rows is compared with the mean over all
+rows between the last alarm and this window, one class at a time (`statistics.drift`), and an alarm is raised when a
 difference as large has a probability of at most ``a``: the false-alarm rate per row times ``window / 4``, over the
 number of classes (one for two, which mirror each other). Expectations add up whatever the dependence between
 overlapping windows, so the expected number of false alarms in N rows is at most N times the rate, if rows are
-independent. Rows
-that depend on their neighbours (a time series) vary more than the comparison knows, and are alarmed at more often.
+independent. Rows that depend on their neighbours (a time series) vary more than the comparison knows, and are alarmed
+at more often.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples, check_array
 
-from ..statistics import counting, drift
+from ..statistics import drift, prevalence
 from ._crossfit import Scored
 from .quantifier import Quantifier
 
@@ -196,7 +196,7 @@ class StreamQuantifier(BaseEstimator):
         self._watch(self._memberships(new.scores))
 
     def _memberships(self, scores: np.ndarray) -> np.ndarray:
-        return counting.posteriors(self._quantifier._likelihood(scores), self._at).mean(axis=0)
+        return prevalence.posteriors(self._quantifier._likelihood(scores), self._at).mean(axis=0)
 
     def _watch(self, new: np.ndarray) -> None:
         """The last four steps are the window of the alarm; a step that leaves it joins what was before."""

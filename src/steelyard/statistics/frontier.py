@@ -26,7 +26,7 @@ from ..measures.constraints import Constraint
 
 Array = NDArray[np.float64]
 
-TIE = 1e-12
+TIE = 1e-12  # relative: a measure is some ten operations on rates, each off by 1e-16 or so; gains that matter are 1/n
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,11 @@ class Choice:
 
 
 class InfeasibleError(ValueError):
-    """No operating point meets the constraints."""
+    """No operating point meets the constraints; `closest`, where there is one, is the point that misses them least."""
+
+    def __init__(self, message: str, closest: Choice | None = None) -> None:
+        super().__init__(message)
+        self.closest = closest
 
 
 def scan(scores: Array, is_positive: NDArray[np.bool_], weight: Array | None = None) -> Frontier:
@@ -105,29 +109,27 @@ def best_point(
     for constraint in constraints:
         feasible = feasible & constraint.holds(**where, sample_size=frontier.n_rows)
     if not feasible.any():
-        raise InfeasibleError(_closest(frontier, constraints))
+        raise _infeasible(frontier, values, constraints)
     top = values[feasible].max()
     tolerance = TIE * (1.0 + abs(top)) if np.isfinite(top) else 0.0
     tied = np.flatnonzero(feasible & (values >= top - tolerance))
-    index = int(tied[np.argmax(frontier.tpr[tied] + frontier.tnr[tied])])
-    return Choice(
-        index,
-        float(frontier.thresholds[index]),
-        float(frontier.tpr[index]),
-        float(frontier.tnr[index]),
-        float(values[index]),
-    )
+    return _choice(frontier, values, int(tied[np.argmax(frontier.tpr[tied] + frontier.tnr[tied])]))
 
 
-def _closest(frontier: Frontier, constraints: Sequence[Constraint]) -> str:
-    """What to say when nothing is feasible: the reachable point that misses the constraints by least."""
+def _choice(frontier: Frontier, values: Array, index: int) -> Choice:
+    at = (float(part[index]) for part in (frontier.thresholds, frontier.tpr, frontier.tnr, values))
+    return Choice(index, *at)
+
+
+def _infeasible(frontier: Frontier, values: Array, constraints: Sequence[Constraint]) -> InfeasibleError:
+    """With the reachable point that misses the constraints by least."""
     where: dict[str, Any] = {"tpr": frontier.tpr, "tnr": frontier.tnr, "prevalence": frontier.prevalence}
     slacks = [np.asarray(c.slack(**where, sample_size=frontier.n_rows)) for c in constraints]
     if not slacks:
-        return "no operating point has a defined value of the measure"
-    index = int(np.argmax(np.min(np.broadcast_arrays(*slacks), axis=0)))
-    wanted = " and ".join(map(repr, constraints))
-    return (
-        f"no threshold meets {wanted} on the {frontier.n_rows} rows scored; the closest reachable point has "
-        f"TPR {frontier.tpr[index]:.4g} and FPR {1.0 - frontier.tnr[index]:.4g}. Loosen it or improve the model"
+        return InfeasibleError("no operating point has a defined value of the measure")
+    closest = _choice(frontier, values, int(np.argmax(np.min(np.broadcast_arrays(*slacks), axis=0))))
+    return InfeasibleError(
+        f"no threshold meets {' and '.join(map(repr, constraints))} on the {frontier.n_rows} rows scored; the closest "
+        f"reachable point has TPR {closest.tpr:.4g} and FPR {1.0 - closest.tnr:.4g}. Loosen it or improve the model",
+        closest,
     )

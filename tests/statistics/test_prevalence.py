@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from reference import counting as slow
-from steelyard.statistics import counting
+from steelyard.statistics import prevalence
 
 RNG = np.random.default_rng(0)
 
 
 def as_batch(t):
-    return counting.Batch(t[None], np.full(len(t), 1 / len(t)))
+    return prevalence.Batch(t[None], np.full(len(t), 1 / len(t)))
 
 
 Y = (RNG.uniform(size=600) < 0.3).astype(int)
@@ -25,9 +25,9 @@ def batch(p, n=400, seed=1):
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.6, 1.0])
 def test_acc_is_the_formula(p):
     called = (S > 0.75).astype(int)
-    rates = counting.Rates.of(np.eye(2)[called], Y)
+    rates = prevalence.Rates.of(np.eye(2)[called], Y)
     theirs = batch(p) > 0.75
-    ours = counting.adjusted(np.array([1 - theirs.mean(), theirs.mean()]), rates)
+    ours = prevalence.adjusted(np.array([1 - theirs.mean(), theirs.mean()]), rates)
     assert ours[1] == pytest.approx(slow.acc(called, Y, theirs), abs=1e-12)
 
 
@@ -35,22 +35,22 @@ def test_acc_is_the_formula(p):
 @pytest.mark.parametrize("seed", range(5))
 def test_most_likely_is_em(classes, seed):
     log_f = np.random.default_rng(seed).normal(size=(80, classes)) * 2
-    np.testing.assert_allclose(counting.most_likely(log_f), slow.em(np.exp(log_f)), atol=2e-5)
+    np.testing.assert_allclose(prevalence.most_likely(log_f), slow.em(np.exp(log_f)), atol=2e-5)
 
 
 def test_most_likely_reaches_the_corners():
-    assert counting.most_likely(np.array([[0.0, -1.0], [0.0, -2.0]])).tolist() == [1.0, 0.0]
-    assert counting.most_likely(np.array([[0.0, 1.0], [0.0, 2.0]])).tolist() == [0.0, 1.0]
+    assert prevalence.most_likely(np.array([[0.0, -1.0], [0.0, -2.0]])).tolist() == [1.0, 0.0]
+    assert prevalence.most_likely(np.array([[0.0, 1.0], [0.0, 2.0]])).tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.9])
 def test_median_sweep_is_the_loop(p):
     rows = batch(p, 150)
-    assert counting.median_sweep(S, Y == 1, rows) == pytest.approx(slow.median_sweep(S, Y, rows), abs=0.01)
+    assert prevalence.median_sweep(S, Y == 1, rows) == pytest.approx(slow.median_sweep(S, Y, rows), abs=0.01)
 
 
 def test_median_sweep_of_noise_knows_nothing():
-    assert counting.median_sweep(RNG.normal(size=4000), np.arange(4000) % 3 == 0, S) is None
+    assert prevalence.median_sweep(RNG.normal(size=4000), np.arange(4000) % 3 == 0, S) is None
 
 
 def test_three_classes_are_the_best_point_of_a_grid():
@@ -58,21 +58,21 @@ def test_three_classes_are_the_best_point_of_a_grid():
     y = rng.integers(0, 3, 900)
     t = rng.dirichlet([1, 1, 1], 900) + np.eye(3)[y]
     t /= t.sum(axis=1, keepdims=True)
-    rates = counting.Rates.of(t, y)
+    rates = prevalence.Rates.of(t, y)
     mean = rates.mean @ [0.15, 0.25, 0.6]
-    np.testing.assert_allclose(counting.adjusted(mean, rates), [0.15, 0.25, 0.6], atol=1e-4)
+    np.testing.assert_allclose(prevalence.adjusted(mean, rates), [0.15, 0.25, 0.6], atol=1e-4)
     outside = rates.mean @ [-0.2, 0.5, 0.7]
     spread = sum(np.cov(part.T, bias=True) for part in rates.rows) / 3
     white = np.linalg.inv(np.linalg.cholesky(spread + 1e-6 * np.trace(spread) / 3 * np.eye(3) + 1e-12 * np.eye(3)))
     np.testing.assert_allclose(
-        counting.adjusted(outside, rates), slow.nearest_on_simplex(outside, rates.mean, white), atol=0.006
+        prevalence.adjusted(outside, rates), slow.nearest_on_simplex(outside, rates.mean, white), atol=0.006
     )
 
 
 def test_likelihood_finds_the_ratio_of_normal_densities():
     rng = np.random.default_rng(3)
     y = (rng.uniform(size=200_000) < 0.2).astype(int)
-    found = counting.Likelihood.fit((rng.normal(size=200_000) + 1.5 * y)[:, None], y, 2)
+    found = prevalence.Likelihood.fit((rng.normal(size=200_000) + 1.5 * y)[:, None], y, 2)
     at = np.array([[-1.0], [0.0], [2.0]])
     ratio = np.diff(found(at), axis=1).ravel()
     np.testing.assert_allclose(ratio, 1.5 * at.ravel() - 1.5**2 / 2, atol=0.05)
@@ -87,59 +87,61 @@ def test_memberships_at_the_likeliest_prevalence_repair_a_wrong_likelihood():
         return (rng.normal(size=60_000) * np.where(y == 1, 3.0, 1.0) + 2.0 * y)[:, None], y
 
     score, y = draw(0.5)
-    likelihood = counting.Likelihood.fit(score, y, 2)
+    likelihood = prevalence.Likelihood.fit(score, y, 2)
     new, _ = draw(0.2)
-    plain = counting.most_likely(likelihood(new))
-    at = counting.inside(plain)
-    rates = counting.Rates.of(counting.posteriors(likelihood(score), at), y)
-    repaired = counting.adjusted(counting.posteriors(likelihood(new), at).mean(axis=0), rates)
+    plain = prevalence.most_likely(likelihood(new))
+    at = prevalence.inside(plain)
+    rates = prevalence.Rates.of(prevalence.posteriors(likelihood(score), at), y)
+    repaired = prevalence.adjusted(prevalence.posteriors(likelihood(new), at).mean(axis=0), rates)
     assert abs(plain[1] - 0.2) > 0.04
     assert abs(repaired[1] - 0.2) < 0.01
 
 
 def test_inside_keeps_to_the_simplex():
     for p in ([1.0, 0.0], [0.5, 0.5], [0.0, 0.3, 0.7]):
-        moved = counting.inside(np.array(p), 0.02)
+        moved = prevalence.inside(np.array(p), 0.02)
         assert moved.sum() == pytest.approx(1.0)
         assert moved.min() >= 0.02 - 1e-12
 
 
 @pytest.mark.parametrize("p", [0.3, 0.6])
 def test_interval_is_near_the_bootstrap(p):
-    likelihood = counting.Likelihood.fit(S[:, None], Y, 2)
+    likelihood = prevalence.Likelihood.fit(S[:, None], Y, 2)
     at = likelihood.prevalence
-    t, new = (counting.posteriors(likelihood(s[:, None]), at) for s in (S, batch(p)))
-    ours = counting.interval(as_batch(new), counting.Rates.of(t, Y), np.array([1 - p, p]), 1, 0.95)
+    t, new = (prevalence.posteriors(likelihood(s[:, None]), at) for s in (S, batch(p)))
+    ours = prevalence.interval(as_batch(new), prevalence.Rates.of(t, Y), np.array([1 - p, p]), 1, 0.95)
     theirs = slow.bootstrap_interval(t[:, 1], Y, new[:, 1], 0.95, 4000, np.random.default_rng(0))
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
 def test_interval_without_information_is_everything():
     t = np.random.default_rng(5).dirichlet([1, 1], 500)
-    ends = counting.interval(as_batch(t[:100]), counting.Rates.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95)
+    ends = prevalence.interval(
+        as_batch(t[:100]), prevalence.Rates.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95
+    )
     assert ends.tolist() == [0.0, 1.0]
-    assert not counting.Rates.of(np.full((500, 2), 0.5), np.arange(500) % 2).informative
+    assert not prevalence.Rates.of(np.full((500, 2), 0.5), np.arange(500) % 2).informative
 
 
 def test_weights_are_repetitions():
     t = np.column_stack([1 - S / 5, S / 5])
-    rates, twice = counting.Rates.of(t, Y), np.repeat(np.arange(50), 2)
+    rates, twice = prevalence.Rates.of(t, Y), np.repeat(np.arange(50), 2)
     weight = np.full(50, 2.0) / 100
-    np.testing.assert_allclose(counting.Batch(t[None, :50], weight).mean, as_batch(t[twice]).mean)
+    np.testing.assert_allclose(prevalence.Batch(t[None, :50], weight).mean, as_batch(t[twice]).mean)
     log_f = np.log(np.clip(t[:50], 0.01, None))
     weight[:10] *= 3
     weight /= weight.sum()
     rows = np.concatenate([np.repeat(np.arange(10), 3), np.arange(10, 50)])
-    np.testing.assert_allclose(counting.most_likely(log_f, weight), counting.most_likely(log_f[rows]), atol=1e-9)
-    assert counting.Batch(t[None, :50], weight).size < 50
+    np.testing.assert_allclose(prevalence.most_likely(log_f, weight), prevalence.most_likely(log_f[rows]), atol=1e-9)
+    assert prevalence.Batch(t[None, :50], weight).size < 50
     assert rates.informative
 
 
 def test_interval_of_two_classes_mirrors():
-    rates = counting.Rates.of(np.column_stack([1 - S / 5, S / 5]), Y)
+    rates = prevalence.Rates.of(np.column_stack([1 - S / 5, S / 5]), Y)
     new = batch(0.4) / 5
     one, other = (
-        counting.interval(as_batch(np.column_stack([1 - new, new])), rates, np.array([0.6, 0.4]), c, 0.9)
+        prevalence.interval(as_batch(np.column_stack([1 - new, new])), rates, np.array([0.6, 0.4]), c, 0.9)
         for c in (0, 1)
     )
     np.testing.assert_allclose(one, 1 - other[::-1], atol=1e-9)

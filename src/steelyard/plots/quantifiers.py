@@ -101,8 +101,10 @@ class DiagonalDisplay(_TableDisplay):
         return self._finish(ax, xlabel="true prevalence", ylabel="estimated prevalence", **square)
 
 
-class DriftDisplay(_TableDisplay):
+class PriorShiftDisplay(_TableDisplay):
     """Mean absolute error by how far the prevalence moved from that of the training rows.
+
+    Prior shift is what the protocols make; the alarm of `StreamQuantifier`, which is for drift in time, is not shown.
 
     Parameters
     ----------
@@ -114,12 +116,12 @@ class DriftDisplay(_TableDisplay):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    curves : dict of (drift, error) by name
+    curves : dict of (shift, error) by name
 
     Examples
     --------
     >>> import steelyard as sy
-    >>> display = sy.DriftDisplay.from_predictions(
+    >>> display = sy.PriorShiftDisplay.from_predictions(
     ...     [[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.5, 0.5]], prevalence=[0.8, 0.2], plot=False)
     >>> [part.round(2).tolist() for part in display.curves["quantifier"]]
     [[0.1, 0.6], [0.1, 0.3]]
@@ -134,19 +136,19 @@ class DriftDisplay(_TableDisplay):
     def curves(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         found = {}
         for name, table in self.tables.items():
-            drift = _errors.ae(table["true"], np.broadcast_to(self.prevalence, table["true"].shape))
+            shift = _errors.ae(table["true"], np.broadcast_to(self.prevalence, table["true"].shape))
             error = _errors.ae(table["true"], table["estimated"])
-            edges = np.linspace(0.0, max(drift.max(), 1e-12) * (1 + 1e-9), self.bins + 1)
-            which = np.digitize(drift, edges) - 1
+            edges = np.linspace(0.0, max(shift.max(), 1e-12) * (1 + 1e-9), self.bins + 1)
+            which = np.digitize(shift, edges) - 1
             used = np.unique(which)
-            found[name] = tuple(np.array([v[which == k].mean() for k in used]) for v in (drift, error))
+            found[name] = tuple(np.array([v[which == k].mean() for k in used]) for v in (shift, error))
         return found
 
-    def plot(self, ax: Any = None) -> DriftDisplay:
+    def plot(self, ax: Any = None) -> PriorShiftDisplay:
         """Draw the curves."""
         ax = axes_or_new(ax, (5.5, 4))
-        for ((name, _), colour), (drift, error) in zip(self._named(), self.curves.values(), strict=True):
-            ax.plot(drift, error, "o-", markersize=3.5, color=colour, label=name)
+        for ((name, _), colour), (shift, error) in zip(self._named(), self.curves.values(), strict=True):
+            ax.plot(shift, error, "o-", markersize=3.5, color=colour, label=name)
         ax.legend(fontsize="small")
         ax.set_ylim(bottom=0)
         return self._finish(ax, xlabel="absolute difference to the training prevalence", ylabel="mean absolute error")
