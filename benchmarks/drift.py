@@ -118,7 +118,7 @@ def calm(model, X, y, p, window, rate, seed=3):
     q = sy.StreamQuantifier(clone(model), window=window, false_alarms=rate, random_state=seed).partial_fit(
         X[:2000], y[:2000]
     )
-    u, side = q._memberships(q._quantifier._crossfit.score(X[2000:]).scores), y[2000:]
+    u, side = q._memberships(q._quantifier._judged.held.score(X[2000:]).scores), y[2000:]
     sides, rng, block = [u[side == k] for k in (0, 1)], np.random.default_rng(seed), 200_000
     while q.n_seen_ < 100 / rate * 1e4:
         is_positive = rng.uniform(size=block) < p

@@ -3,7 +3,8 @@
 The only failures that may be expected are the two sample-weight-equivalence checks, for learners that pass once or
 split the data; each such learner has a weight test of its own. And one more: a label of largest expected F-beta belongs
 to its batch, so `ExpectedFBetaClassifier` cannot pass the check that rows may be predicted one by one (with a fixed
-threshold it would be `ThresholdClassifier`); test_structural.py holds what it does instead.
+threshold it would be `ThresholdClassifier`); test_structural.py holds what it does instead. Quantifiers predict one
+prevalence for a batch, so checks that count a prediction for every row cannot hold for them either.
 """
 
 from sklearn.linear_model import LogisticRegression
@@ -21,6 +22,11 @@ def weights(reason):
 PASSES_ONCE = weights("a stream takes rows one at a time: a row of weight 2 is not two rows")
 SPLITS = weights("folds are drawn from rows, and a row of weight 2 is in one fold")
 DRAWS = weights("thresholds are judged on rows drawn again and again, and a row of weight 2 is drawn as one")
+COUNTS = {
+    f"check_{name}": "a quantifier predicts one prevalence for the batch, not a label for every row"
+    for name in ("estimator_sparse_array", "estimator_sparse_matrix", "methods_sample_order_invariance",
+                 "methods_subset_invariance")
+}  # fmt: skip
 BATCHES = {"check_methods_subset_invariance": "a label of largest expected F-beta belongs to its batch"}
 
 ESTIMATORS = [
@@ -51,6 +57,9 @@ ESTIMATORS = [
     (sy.StructuralSVM("f1", C=10.0), {}),
     (sy.StructuralSVM(m.QMeasure(), fit_intercept=False, n_jobs=2), {}),
     (sy.ExpectedFBetaClassifier(LogisticRegression()), BATCHES),
+    (sy.Quantifier(), {**COUNTS, **SPLITS}),
+    (sy.Quantifier(LinearSVC(), method="acc", cv=0.3), COUNTS),
+    (sy.StreamQuantifier(), {}),
 ]
 
 

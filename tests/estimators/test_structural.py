@@ -159,6 +159,40 @@ def test_one_class_is_refused():
         sy.StructuralSVM().predict(X)
 
 
+def test_a_refit_that_fails_leaves_the_model_as_it_was():
+    model = sy.StructuralSVM("f1").fit(X, np.where(Y == 1, "b", "a"))
+    before = dict(vars(model))
+    for rows, labels, why in ((X[:, :3], Y, "asks for 5000 calls"), (X, np.zeros(len(Y)), "only one class")):
+        with pytest.raises(ValueError, match=why):
+            model.set_params(loss="rec@5000").fit(rows, labels)
+        assert vars(model.set_params(loss="f1")) == before
+
+
+@pytest.mark.parametrize(("size", "what"), [(1e300, "add up to"), (1e7, "add up to")])
+def test_weights_that_are_no_counts_are_refused(size, what):
+    with pytest.raises(ValueError, match=what):
+        sy.StructuralSVM().fit(X, Y, sample_weight=np.full(len(Y), size))
+
+
+def test_what_cannot_be_computed_is_no_success():
+    with pytest.warns(ConvergenceWarning, match="numerical trouble: the objective overflows; C or X is too large"):
+        model = sy.StructuralSVM("kld", C=1e308).fit(X, Y)
+    assert model.gap_ == np.inf
+    assert not model.status_.solved
+
+
+def test_two_threads_may_fit_at_once():
+    alone = sy.StructuralSVM("kld").fit(X, Y).coef_
+    found = []
+    workers = [threading.Thread(target=lambda: found.append(sy.StructuralSVM("kld").fit(X, Y).coef_)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for coef in found:
+        np.testing.assert_array_equal(coef, alone)
+
+
 # -- the decision-theoretic rule -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("beta", [0.5, 1, 2])

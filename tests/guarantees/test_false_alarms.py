@@ -39,7 +39,7 @@ def test_rare_and_clear_classes_are_not_alarmed_at_more_often(window, rate, p, a
     rng = np.random.default_rng(1)
     q = sy.StreamQuantifier(window=window, false_alarms=rate, random_state=0).partial_fit(*rows(rng, 1000, 0.3, apart))
     X, y = rows(rng, 100_000, 0.5, apart)
-    u = q._memberships(q._quantifier._crossfit.score(X).scores)
+    u = q._memberships(q._quantifier._judged.held.score(X).scores)
     sides = [u[y == k] for k in (0, 1)]
     while q.n_seen_ < 40 / rate * 1e4:  # 40 alarms expected, on memberships drawn anew from those of 100,000 rows
         positive = rng.uniform(size=100_000) < p

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -11,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
@@ -101,7 +102,8 @@ class Scaled(LogisticRegression):
 def test_the_scale_of_margins_is_irrelevant():
     plain, scaled = (sy.Quantifier(c, random_state=0).fit(X[:400], Y[:400]) for c in (LogisticRegression(), Scaled()))
     assert (
-        len({round(float(np.ptp(model.classifier.decision_function(X))), 3) for model in scaled._crossfit.models}) == 5
+        len({round(float(np.ptp(model.classifier.decision_function(X))), 3) for model in scaled._judged.held.models})
+        == 5
     )
     np.testing.assert_allclose(plain.predict(X[400:]), scaled.predict(X[400:]), atol=1e-5)
 
@@ -144,7 +146,7 @@ def test_clone_pickle_and_reproduction():
 def test_ways_to_hold_rows_out(cv):
     classifier = LogisticRegression().fit(X[:200], Y[:200]) if cv == "prefit" else LogisticRegression()
     q = sy.Quantifier(classifier, cv=cv, random_state=0).fit(X[200:500], Y[200:500])
-    assert len(q._crossfit.models) == {"3": 3, "0.4": 1, "prefit": 1}.get(str(cv), 4)
+    assert len(q._judged.held.models) == {"3": 3, "0.4": 1, "prefit": 1}.get(str(cv), 4)
     assert q.predict(at([0.4, 0.6], start=500))[1] == pytest.approx(0.6, abs=0.15)
 
 
@@ -184,13 +186,13 @@ def test_what_is_refused():
         q.predict(X[:0])
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         q.predict_interval(X, confidence=95)
-    with pytest.raises(ValueError, match="method is 'auto' or one of"):
+    with pytest.raises(ValueError, match="method must be one of 'auto', 'cc'"):
         sy.Quantifier(method="best").fit(X, Y)
     with pytest.raises(ValueError, match="only one class"):
         sy.Quantifier().fit(X, np.zeros(900))
-    with pytest.raises(ValueError, match="one row of class True"):
+    with pytest.raises(ValueError, match="only one class True row"):
         sy.Quantifier().fit(X[:20], np.arange(20) == 3)
-    with pytest.raises(ValueError, match="fold 1 has no row of class True to fit on"):
+    with pytest.raises(ValueError, match="fold 1 of 2 has no class True row to fit on"):
         sy.Quantifier(cv=KFold(2)).fit(X, np.arange(900) < 100)
     with pytest.raises(ValueError, match="the classifier knows the classes"):
         sy.Quantifier(LogisticRegression().fit(X, Y), cv="prefit").fit(X, Y + 1)
@@ -217,5 +219,90 @@ class _Mute(Coin):
 def test_few_rows_of_a_class_make_fewer_folds():
     y = np.zeros(900, dtype=int)
     y[:3] = 1
-    with pytest.warns(UserWarning, match="3 folds are used, not 5"):
+    with pytest.warns(UserWarning, match="3 class 1 rows, so 3 folds are used instead of 5"):
         sy.Quantifier(method="cc").fit(X, y)
+
+
+# -- weights, and parameters of fit --------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_of_whole_numbers_are_repetitions(method):
+    """On the same held-out rows: a fitted model, judged by rows with weights or by rows that are there as often."""
+    model = LogisticRegression().fit(X[:300], Y[:300])
+    w = np.random.default_rng(0).integers(0, 4, 300)
+    often = np.repeat(np.arange(300, 600), w)
+    weighted = sy.Quantifier(model, method=method, cv="prefit").fit(X[300:600], Y[300:600], sample_weight=w)
+    repeated = sy.Quantifier(model, method=method, cv="prefit").fit(X[often], Y[often])
+    np.testing.assert_allclose(weighted.prevalence_, repeated.prevalence_)
+    batch = at([0.3, 0.7], start=600)
+    np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=2e-5)
+
+
+@pytest.mark.parametrize("size", [1.0, 1 / 400, 1e6])
+def test_equal_weights_of_any_size_change_nothing(size):
+    plain, weighted = sy.Quantifier().fit(X[:400], Y[:400]), sy.Quantifier()
+    weighted.fit(X[:400], Y[:400], sample_weight=np.full(400, size))
+    if size == 1.0:
+        np.testing.assert_allclose(weighted.predict(X[400:]), plain.predict(X[400:]), atol=1e-6)
+    fixed = LogisticRegression().fit(X[:400], Y[:400])
+    judges = [sy.Quantifier(fixed, cv="prefit").fit(X[400:], Y[400:], w) for w in (None, np.full(500, size))]
+    np.testing.assert_allclose(*(q.predict_interval(X[:300]) for q in judges), atol=1e-3)
+    np.testing.assert_allclose(*(q.predict(X[:300]) for q in judges), atol=1e-6)
+
+
+def test_weights_reach_the_models():
+    w = np.where(Y == 1, 3.0, 1.0)[:400]
+    q = sy.Quantifier(cv=[(np.arange(300), np.arange(300, 400))]).fit(X[:400], Y[:400], sample_weight=w)
+    expected = LogisticRegression().fit(X[:300], Y[:300], sample_weight=w[:300])
+    np.testing.assert_array_equal(q._judged.held.models[0].classifier.coef_, expected.coef_)
+    with pytest.warns(UserWarning, match="Coin.fit takes no sample_weight: the weights are used for the adjustment"):
+        sy.Quantifier(Coin(), method="cc").fit(X[:400], Y[:400], sample_weight=w)
+    with pytest.raises(ValueError, match="no row of class 1 has weight"):
+        sy.Quantifier().fit(X[:400], Y[:400], sample_weight=1.0 - Y[:400])
+
+
+def test_weights_repair_a_sample_in_which_one_kind_of_row_is_rare():
+    """A class of two kinds of rows, of which one was labelled seldom: with weights the adjustment is right again."""
+    rng = np.random.default_rng(0)
+
+    def rows(n, p, seldom):
+        y = rng.uniform(size=n) < p
+        kind = y & (rng.uniform(size=n) < seldom)
+        return rng.normal(size=(n, 1)) + 3.0 * y[:, None] - 2.5 * kind[:, None], y, kind
+
+    X, y, kind = rows(8000, 0.5, 0.1)
+    batch = rows(20_000, 0.2, 0.5)[0]
+    w = np.where(~y, 1.0, np.where(kind, 5.0, 0.5 / 0.9))
+    plain, weighted = (sy.Quantifier(method="pacc").fit(X, y, sample_weight=s).predict(batch)[1] for s in (None, w))
+    assert abs(weighted - 0.2) < 0.02 < 0.04 < abs(plain - 0.2)
+
+
+def test_groups_go_to_the_folds_and_other_parameters_to_the_models():
+    groups = np.arange(400) // 40
+    q = sy.Quantifier(cv=GroupKFold(4)).fit(X[:400], Y[:400], groups=groups)
+    assert len(q._judged.held.models) == 4
+
+    class Told(LogisticRegression):
+        def fit(self, X, y, about=None):
+            told.append(len(about) == len(X))
+            return super().fit(X, y)
+
+    told = []
+    sy.Quantifier(Told(), cv=3).fit(X[:400], Y[:400], about=np.arange(400))
+    assert told == [True] * 3
+
+
+def test_columns_are_known_by_number_and_name():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    q = sy.Quantifier().fit(frame, Y)
+    assert q.n_features_in_ == 6
+    assert q.feature_names_in_.tolist() == list("abcdef")
+    with pytest.raises(ValueError, match="feature names"):
+        q.predict(frame[list("bacdef")])
+
+
+def test_a_refit_that_fails_leaves_the_model_as_it_was():
+    q = sy.Quantifier().fit(X, Y)
+    before = dict(vars(q))
+    with pytest.raises(ValueError, match="only one class 'a' row"):
+        q.fit(X[:20], np.where(np.arange(20) == 3, "a", "b"))
+    assert vars(q) == before

@@ -3,10 +3,12 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import steelyard as sy
@@ -153,9 +155,44 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="the batch is empty"):
         q.update(X[:0])
     for call in (lambda: q.update(X[:, :2]), lambda: q.partial_fit(X[:, :2], y)):
-        with pytest.raises(ValueError, match="rows have 2 features here and had 3"):
+        with pytest.raises(ValueError, match="X has 2 features, but StreamQuantifier is expecting 3"):
             call()
-    with pytest.raises(ValueError, match="window is a number of rows"):
+    with pytest.raises(ValueError, match="window must be a whole number of at least 1"):
         sy.StreamQuantifier(window=0).partial_fit(X, y)
     with pytest.raises(ValueError, match="two or more classes"):
         sy.StreamQuantifier().partial_fit(X, np.zeros(100))
+
+
+def test_data_frames_with_other_columns_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rows(rng, 400, 0.5)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    q = sy.StreamQuantifier(random_state=0).partial_fit(frame, y)
+    assert q.feature_names_in_.tolist() == ["a", "b", "c"]
+    q.update(frame)
+    before = q.prevalence_
+    for call in (lambda X: q.update(X), lambda X: q.partial_fit(X, y)):
+        with pytest.raises(ValueError, match="feature names"):
+            call(frame[["b", "a", "c"]])
+    np.testing.assert_array_equal(q.prevalence_, before)
+
+
+def test_a_call_that_fails_leaves_everything_as_it_was():
+    rng = np.random.default_rng(0)
+    X, y = rows(rng, 400, 0.5)
+
+    class Breaks(LogisticRegression):
+        def fit(self, X, y):
+            if broken:
+                raise RuntimeError("no more")
+            return super().fit(X, y)
+
+    broken = []
+    q = sy.StreamQuantifier(Breaks(), random_state=0).partial_fit(X, y).update(X)
+    before = dict(vars(q))
+    broken.append(True)
+    with pytest.raises(RuntimeError, match="no more"):
+        q.partial_fit(X, y)
+    assert vars(q) == before
+    broken.clear()
+    assert q.partial_fit(X, y).update(X).n_seen_ == 800

@@ -1,6 +1,9 @@
 """Structural SVMs against a quadratic program over all label vectors, and what does not change the answer."""
 
+import os
 import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +14,11 @@ from sklearn.svm import LinearSVC
 
 import steelyard.measures as m
 from reference.structural import LOSSES, optimum
-from steelyard.solvers.structural.cutting_planes import solve, threshold_of
+from steelyard import _core
+from steelyard.rows import Rows
+from steelyard.solvers.status import Ended
+from steelyard.solvers.structural.confusion import resolve
+from steelyard.solvers.structural.cutting_planes import StructuralOptions, solve, threshold_of
 
 # Easy enough that no loss has its best bound at w = 0, where every test would be empty.
 X, Y = make_classification(
@@ -193,6 +200,68 @@ def test_an_interrupt_stops_at_the_next_cut(interrupts):
     with pytest.raises(KeyboardInterrupt):
         solve(X, Y, "f1", 100.0, tol=1e-12, callback=press)
     assert len(seen) == 3
+
+
+def test_views_of_rows_are_as_good_as_copies():
+    which = np.random.default_rng(0).integers(0, len(Y), 900)
+    for rows in (X, csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
+        view, copy = solve(Rows.of(rows).take(which), Y[which], "q"), solve(rows[which], Y[which], "q")
+        np.testing.assert_array_equal(view.coef, copy.coef)
+
+
+@pytest.mark.parametrize("C", [1e307, 1e308])
+def test_no_certificate_comes_from_what_overflows(C):
+    found = solve(X, Y, "f1", C)
+    assert not found.converged
+    assert found.status.ended is Ended.TROUBLE
+    assert found.gap == np.inf
+    assert np.isfinite(found.coef).all()
+
+
+def test_idle_cuts_are_dropped_and_the_answer_is_the_same():
+    kept = solve(X, Y, "f1", 100.0, tol=1e-8, options=StructuralOptions(idle=10**9))
+    dropped = solve(X, Y, "f1", 100.0, tol=1e-8, options=StructuralOptions(idle=3))
+    assert min(kept.n_iter, dropped.n_iter) > 64  # below, none is looked for
+    assert dropped.objective == pytest.approx(kept.objective, rel=1e-7)
+    assert dropped.gap <= 1e-8
+
+
+def test_one_solver_may_be_asked_by_two_threads():
+    loss = resolve("kld", int(Y.sum()), int((~Y).sum()))
+    options = _core.StructuralOptions(10.0, smallest_mu=0.05, idle=20, max_pivots=100, n_threads=1)
+    svm = _core.StructuralSvm(Rows.of(X).core, Y, loss.core(), options)
+    workers = [threading.Thread(target=lambda: [svm.step(0.0) for _ in range(30)]) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    while any(worker.is_alive() for worker in workers):
+        assert np.isfinite(svm.weights()).all()
+    objective, bound, _, _ = svm.step(0.0)
+    assert bound <= objective * (1 + 1e-12)
+    assert objective == pytest.approx(solve(X, Y, "kld", 10.0, fit_intercept=False).objective, rel=2e-3)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
+def test_a_signal_is_heard_inside_a_search_and_arrives_as_it_was_raised():
+    """The table of 30,000 x 30,000 confusion matrices takes many seconds."""
+
+    class Ring(Exception):
+        pass
+
+    def ring(*_):
+        raise Ring
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60_000, 2))
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.monotonic()
+        with pytest.raises(Ring):
+            solve(rows, np.arange(60_000) % 2 == 0, "f1", search="table")
+        assert time.monotonic() - start < 3  # 0.05 s after the alarm; the rest is for a busy machine
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def batch(p, n=400, seed=1):
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.6, 1.0])
 def test_acc_is_the_formula(p):
     called = (S > 0.75).astype(int)
-    rates = prevalence.Rates.of(np.eye(2)[called], Y)
+    rates = prevalence.ClassMeans.of(np.eye(2)[called], Y)
     theirs = batch(p) > 0.75
     ours = prevalence.adjusted(np.array([1 - theirs.mean(), theirs.mean()]), rates)
     assert ours[1] == pytest.approx(slow.acc(called, Y, theirs), abs=1e-12)
@@ -58,7 +58,7 @@ def test_three_classes_are_the_best_point_of_a_grid():
     y = rng.integers(0, 3, 900)
     t = rng.dirichlet([1, 1, 1], 900) + np.eye(3)[y]
     t /= t.sum(axis=1, keepdims=True)
-    rates = prevalence.Rates.of(t, y)
+    rates = prevalence.ClassMeans.of(t, y)
     mean = rates.mean @ [0.15, 0.25, 0.6]
     np.testing.assert_allclose(prevalence.adjusted(mean, rates), [0.15, 0.25, 0.6], atol=1e-4)
     outside = rates.mean @ [-0.2, 0.5, 0.7]
@@ -91,7 +91,7 @@ def test_memberships_at_the_likeliest_prevalence_repair_a_wrong_likelihood():
     new, _ = draw(0.2)
     plain = prevalence.most_likely(likelihood(new))
     at = prevalence.inside(plain)
-    rates = prevalence.Rates.of(prevalence.posteriors(likelihood(score), at), y)
+    rates = prevalence.ClassMeans.of(prevalence.posteriors(likelihood(score), at), y)
     repaired = prevalence.adjusted(prevalence.posteriors(likelihood(new), at).mean(axis=0), rates)
     assert abs(plain[1] - 0.2) > 0.04
     assert abs(repaired[1] - 0.2) < 0.01
@@ -109,7 +109,7 @@ def test_interval_is_near_the_bootstrap(p):
     likelihood = prevalence.Likelihood.fit(S[:, None], Y, 2)
     at = likelihood.prevalence
     t, new = (prevalence.posteriors(likelihood(s[:, None]), at) for s in (S, batch(p)))
-    ours = prevalence.interval(as_batch(new), prevalence.Rates.of(t, Y), np.array([1 - p, p]), 1, 0.95)
+    ours = prevalence.interval(as_batch(new), prevalence.ClassMeans.of(t, Y), np.array([1 - p, p]), 1, 0.95)
     theirs = slow.bootstrap_interval(t[:, 1], Y, new[:, 1], 0.95, 4000, np.random.default_rng(0))
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
@@ -117,15 +117,15 @@ def test_interval_is_near_the_bootstrap(p):
 def test_interval_without_information_is_everything():
     t = np.random.default_rng(5).dirichlet([1, 1], 500)
     ends = prevalence.interval(
-        as_batch(t[:100]), prevalence.Rates.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95
+        as_batch(t[:100]), prevalence.ClassMeans.of(t, np.arange(500) % 2), np.array([0.5, 0.5]), 1, 0.95
     )
     assert ends.tolist() == [0.0, 1.0]
-    assert not prevalence.Rates.of(np.full((500, 2), 0.5), np.arange(500) % 2).informative
+    assert not prevalence.ClassMeans.of(np.full((500, 2), 0.5), np.arange(500) % 2).informative
 
 
 def test_weights_are_repetitions():
     t = np.column_stack([1 - S / 5, S / 5])
-    rates, twice = prevalence.Rates.of(t, Y), np.repeat(np.arange(50), 2)
+    rates, twice = prevalence.ClassMeans.of(t, Y), np.repeat(np.arange(50), 2)
     weight = np.full(50, 2.0) / 100
     np.testing.assert_allclose(prevalence.Batch(t[None, :50], weight).mean, as_batch(t[twice]).mean)
     log_f = np.log(np.clip(t[:50], 0.01, None))
@@ -138,7 +138,7 @@ def test_weights_are_repetitions():
 
 
 def test_interval_of_two_classes_mirrors():
-    rates = prevalence.Rates.of(np.column_stack([1 - S / 5, S / 5]), Y)
+    rates = prevalence.ClassMeans.of(np.column_stack([1 - S / 5, S / 5]), Y)
     new = batch(0.4) / 5
     one, other = (
         prevalence.interval(as_batch(np.column_stack([1 - new, new])), rates, np.array([0.6, 0.4]), c, 0.9)

@@ -32,6 +32,8 @@ def n_rows(X: Any) -> int:
         return int(shape[0])
     if shape is None and hasattr(X, "__len__"):
         return len(X)
+    if shape is None and hasattr(X, "__array__"):
+        return n_rows(np.asarray(X))
     raise TypeError(f"X is a table with rows; got {type(X).__name__}")
 
 

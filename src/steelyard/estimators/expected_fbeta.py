@@ -6,20 +6,21 @@ exactly. With logistic regression this is LR-ML^E of Ye et al. (2012), the basel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..measures import expected_fbeta_labels
-from ..measures.expression import check_number
-from ._binary import check_weight, encode_labels
+from ._binary import Labels, check_weight
+from ._border import as_before
+from ._parameters import ANYTHING, NOT_NEGATIVE, NOTHING, A, Checked, Table
 from ._scored_rows import positive_scores
-from ._wrapper import WrapperMixin
+from ._wrapper import WrapperMixin, show_features
 
 
-class ExpectedFBetaClassifier(WrapperMixin, BaseEstimator):
+class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
     """Labels each batch for the largest expected F-beta, from the probabilities of a classifier.
 
     `predict` answers for the batch it is given: a row's label depends on the rows it comes with, and rows predicted
@@ -61,27 +62,36 @@ class ExpectedFBetaClassifier(WrapperMixin, BaseEstimator):
         self.beta = beta
         self.pos_label = pos_label
 
+    _parameters: ClassVar[Table] = {
+        "estimator": (A("a classifier", having=("fit",)), NOTHING),
+        "beta": (NOT_NEGATIVE,),
+        "pos_label": (ANYTHING,),
+    }
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExpectedFBetaClassifier:
         """Fit the model; `sample_weight` goes to it."""
-        check_number(self.beta, "beta", low=0.0)
+        self._check_parameters()
         estimator = clone(self._inner())
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"{type(estimator).__name__} has no predict_proba, and expected F-beta needs probabilities; "
                 "wrap it in CalibratedClassifierCV"
             )
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
+        labels = Labels.of(y, self.pos_label)
         params = {}
         if sample_weight is not None:
             if not has_fit_parameter(estimator, "sample_weight"):
                 raise TypeError(f"{type(estimator).__name__}.fit takes no sample_weight, so it has nowhere to go")
-            check_weight(sample_weight, X, is_positive)
+            check_weight(sample_weight, X, labels.is_positive)
             params["sample_weight"] = sample_weight
-        self.estimator_ = estimator.fit(X, y, **params)
-        self._show_features()
+        estimator.fit(X, y, **params)
+        with as_before(self):
+            self._take_labels(labels)
+            self.estimator_ = estimator
+            show_features(self, estimator)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The labels of largest expected F-beta for this batch."""
         check_is_fitted(self)
         proba = positive_scores(self.estimator_, X, "predict_proba", self._positive)

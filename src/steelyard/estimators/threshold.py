@@ -8,18 +8,15 @@ is `statistics.order_statistic`. Which rows are scored by which model is decided
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexable
+from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
@@ -32,7 +29,7 @@ from ._parameters import Table as Parameters
 from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
 from ._splits import Splits, Stratum, read_cv
 from ._users import Classifier
-from ._wrapper import WrapperMixin
+from ._wrapper import WrapperMixin, route_fit, router_of, show_features
 
 Array = NDArray[np.float64]
 DELTA = Number(0.0, 1.0, low_too=False, high_too=False, meaning="the probability that the promise fails")
@@ -146,11 +143,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
-        routed = self._route(estimator, sample_weight, params)
-        splits = self._splits(estimator, X, labels, dict(routed.splitter.split))
+        routed = route_fit(self, "estimator", estimator, weight, params, only_for="the threshold")
+        splits = self._splits(estimator, X, labels, dict(routed.splitter))
         if self.delta is not None:
             self._check_promise(constraints, splits, weight)
-        table = Table(X, np.asarray(y).ravel(), labels, weight, routed.estimator.fit)
+        table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model)
         if splits.prefit:
             model, scored = estimator, score_prefit(estimator, table, self.response_method)
         else:
@@ -161,7 +158,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
             self.best_threshold_, self.best_score_ = choice.threshold, choice.value
-            self._show_features()
+            show_features(self, model)
         return self
 
     def _splits(self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any]) -> Splits:
@@ -240,29 +237,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return scores
 
     # -- scikit-learn's contract --------------------------------------------------------------------------------
-    def _route(self, estimator: Any, sample_weight: Any, params: dict[str, Any]) -> Bunch:
-        if get_config()["enable_metadata_routing"]:
-            given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
-            routed = process_routing(self, "fit", **given)
-            return Bunch(estimator=routed.estimator, splitter=routed.get("splitter", Bunch(split={})))
-        split = {"groups": params.pop("groups")} if "groups" in params else {}
-        fit = dict(params)
-        if sample_weight is not None:
-            if has_fit_parameter(estimator, "sample_weight"):
-                fit["sample_weight"] = sample_weight
-            else:
-                name = type(estimator).__name__
-                warnings.warn(
-                    f"{name}.fit takes no sample_weight: the weights are used for the threshold only", stacklevel=3
-                )
-        return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split))
-
     def get_metadata_routing(self) -> MetadataRouter:
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        if hasattr(self.cv, "split"):
-            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
-        return router
+        return router_of(self, "estimator", self.estimator, self.cv)
 
 
 def _odds_shifted(probability: Array, threshold: float) -> Array:

@@ -8,45 +8,62 @@ pooled over the models, are then distributed exactly as the pooled out-of-fold s
 
 from __future__ import annotations
 
-import numbers
-import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-CLIP = 1e-6  # probabilities of 0 and 1, which forests give, as log-odds
+from ..estimators._splits import Splits
+from ..estimators._users import Classifier, RowNumbers, part_of, parts_of
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Probabilities of 0 and 1, which forests give, as log-odds of +-14.
+CLIP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class LabelledRows:
+    """The data of one fit: X as it came, labels as codes of the classes too, weights, and what goes to the models."""
+
+    X: Any
+    y: NDArray[Any]
+    codes: Codes
+    classes: NDArray[Any]
+    weight: Array | None
+    fit_params: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredBatch:
     """Rows as the models see them: the class each model calls (models, n), and scores (models, n, d)."""
 
-    called: np.ndarray
-    scores: np.ndarray
+    called: Codes
+    scores: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ScaledClassifier:
     """A fitted classifier, with its scores on one scale: models that chose their own C have margins of any size."""
 
-    classifier: Any
-    classes: np.ndarray
-    centre: np.ndarray
-    scale: np.ndarray
+    classifier: Classifier
+    classes: NDArray[Any]
+    centre: Array
+    scale: Array
 
     @classmethod
-    def of(cls, classifier: Any, classes: np.ndarray, X: Any) -> Model:
+    def of(cls, classifier: Classifier, classes: NDArray[Any], X: Any) -> ScaledClassifier:
         scores = _responses(classifier, X, classes)[1]
+        # A model that gives one score to all rows keeps it: 1e-12 is below the rounding of any score that varies.
         return cls(classifier, classes, scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-12))
 
-    def responses(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def responses(self, X: Any) -> tuple[Codes, Array]:
         called, scores = _responses(self.classifier, X, self.classes)
         return called, (scores - self.centre) / self.scale
 
@@ -55,76 +72,43 @@ class Model:
 class CrossFit:
     """Fitted models, and the labelled rows that they were not fitted on; `y` holds codes of the classes."""
 
-    models: tuple[Model, ...]
-    classes: np.ndarray
-    scores: np.ndarray
-    called: np.ndarray
-    y: np.ndarray
+    models: tuple[ScaledClassifier, ...]
+    scores: Array
+    called: Codes
+    y: Codes
+    weight: Array | None
 
-    def score(self, X: Any) -> Scored:
+    def score(self, X: Any) -> ScoredBatch:
         parts = [model.responses(X) for model in self.models]
-        return Scored(np.stack([called for called, _ in parts]), np.stack([scores for _, scores in parts]))
+        return ScoredBatch(np.stack([called for called, _ in parts]), np.stack([scores for _, scores in parts]))
 
 
-def cross_fit(classifier: Any, X: Any, y: np.ndarray, classes: np.ndarray, cv: Any, random_state: Any) -> CrossFit:
-    """Fit one model to each split of `cv`, or take the fitted one for "prefit"."""
-    codes = np.searchsorted(classes, y)
-    if isinstance(cv, str):
-        if cv != "prefit":
-            raise ValueError(f"cv is a number of folds, a held-out share, a splitter or 'prefit'; got {cv!r}")
+def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits) -> CrossFit:
+    """Fit one model to each split, or take the fitted one for "prefit"."""
+    if splits.prefit:
         check_is_fitted(classifier)
-        model = Model.of(classifier, classes, X)
-        called, scores = model.responses(X)
-        return CrossFit((model,), classes, scores, called, codes)
-    if len(classes) > 2 and not get_tags(classifier).classifier_tags.multi_class:
+        model = ScaledClassifier.of(classifier, rows.classes, rows.X)
+        called, scores = model.responses(rows.X)
+        return CrossFit((model,), scores, called, rows.codes, rows.weight)
+    if len(rows.classes) > 2 and not get_tags(classifier).classifier_tags.multi_class:
         classifier = OneVsRestClassifier(classifier)
-    models, judged = [], []
-    for k, (train, test) in enumerate(_splits(cv, X, codes, classes, random_state), start=1):
-        missing = sorted(set(range(len(classes))) - set(codes[train].tolist()))
-        if missing:
-            label = classes.tolist()[missing[0]]
-            raise ValueError(
-                f"fold {k} has no row of class {label!r} to fit on; use a stratified splitter or fewer folds"
-            )
-        rows = _safe_indexing(X, train)
-        models.append(Model.of(clone(classifier).fit(rows, y[train]), classes, rows))
-        judged.append((*models[-1].responses(_safe_indexing(X, test)), codes[test]))
-    called, scores, truth = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-    return CrossFit(tuple(models), classes, scores, called, truth)
+    pairs = [(train, test) for train, test in splits.pairs if len(test)]
+    models = tuple(_fitted(clone(classifier), rows, train) for train, _ in pairs)
+    judged = [model.responses(part_of(rows.X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
+    left_out = np.concatenate([test for _, test in pairs])
+    called, scores = (np.concatenate(parts) for parts in zip(*judged, strict=True))
+    weight = None if rows.weight is None else rows.weight[left_out]
+    return CrossFit(models, scores, called, rows.codes[left_out], weight)
 
 
-def _splits(cv: Any, X: Any, codes: np.ndarray, classes: np.ndarray, random_state: Any) -> Iterable[Any]:
-    if hasattr(cv, "split"):
-        return list(cv.split(np.zeros(len(codes)), codes))
-    if isinstance(cv, numbers.Real) and not isinstance(cv, bool):
-        counts = np.bincount(codes)
-        fewest, rarest = int(counts.min()), classes.tolist()[int(counts.argmin())]
-        if fewest < 2:
-            raise ValueError(
-                f"there is one row of class {rarest!r}: nothing is left to judge the model by once it is fitted on it"
-            )
-        if isinstance(cv, numbers.Integral) and cv >= 2:
-            if fewest < cv:
-                warnings.warn(
-                    f"there are {fewest} rows of class {rarest!r}, so {fewest} folds are used, not {cv}", stacklevel=4
-                )
-            folds = StratifiedKFold(min(int(cv), fewest), shuffle=True, random_state=random_state)
-            return folds.split(np.zeros(len(codes)), codes)
-        if 0.0 < cv < 1.0:
-            held, k = int(np.ceil(float(cv) * len(codes))), len(counts)
-            if min(held, len(codes) - held) < k:
-                raise ValueError(
-                    f"cv={cv!r} of {len(codes)} rows holds out {held} and fits on {len(codes) - held}: both parts need "
-                    f"a row of each of the {k} classes"
-                )
-            share = StratifiedShuffleSplit(1, test_size=float(cv), random_state=random_state)
-            return share.split(np.zeros(len(codes)), codes)
-    elif hasattr(cv, "__iter__"):
-        return list(cv)
-    raise ValueError(f"cv is two or more folds, a held-out share in (0, 1), a splitter or 'prefit'; got {cv!r}")
+def _fitted(classifier: Classifier, rows: LabelledRows, train: RowNumbers) -> ScaledClassifier:
+    """Its copy of the rows is gone when the next model is fitted."""
+    part = part_of(rows.X, train)
+    params = parts_of(rows.fit_params, train, len(rows.y))
+    return ScaledClassifier.of(classifier.fit(part, rows.y[train], **params), rows.classes, part)
 
 
-def _responses(model: Any, X: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _responses(model: Classifier, X: Any, classes: NDArray[Any]) -> tuple[Codes, Array]:
     """Codes of the classes called (n,), and scores (n, 1) of the second of two classes or (n, K)."""
     if not hasattr(model, "classes_"):
         raise TypeError(f"{type(model).__name__} has no classes_ after fit: a classifier is needed")
@@ -134,7 +118,7 @@ def _responses(model: Any, X: Any, classes: np.ndarray) -> tuple[np.ndarray, np.
     called = np.searchsorted(classes, model.predict(X))
     # Margins before probabilities: they are not rounded to 0 and 1. For logistic regression both say the same.
     if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        scores: Array = np.asarray(model.decision_function(X), dtype=np.float64)
         return called, scores.reshape(len(called), -1)
     if not hasattr(model, "predict_proba"):
         raise TypeError(

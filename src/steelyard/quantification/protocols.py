@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import check_random_state, column_or_1d
 
+from ..estimators._users import n_rows, part_of
 from . import errors as _errors
 
 
@@ -30,8 +30,8 @@ class Protocol:
 
     def __init__(self, X: Any, y: Any, *, sample_size: int = 100, repeats: int = 100, random_state: Any = 0) -> None:
         self.X, self.y = X, column_or_1d(y)
-        if _num_samples(X) != len(self.y):
-            raise ValueError(f"X has {_num_samples(X)} rows and y has {len(self.y)}")
+        if n_rows(X) != len(self.y):
+            raise ValueError(f"X has {n_rows(X)} rows and y has {len(self.y)}")
         self.classes_, codes = np.unique(self.y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("a protocol needs rows of two or more classes to draw from")
@@ -43,7 +43,7 @@ class Protocol:
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
         for rows, prevalence in self.indices():
-            yield _safe_indexing(self.X, rows), prevalence
+            yield part_of(self.X, rows), prevalence
 
     def __len__(self) -> int:
         return self.repeats

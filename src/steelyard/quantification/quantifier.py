@@ -8,23 +8,54 @@ and the labelled rows that judge them are in `_crossfit`, the mathematics in `st
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state, column_or_1d, get_tags
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted, indexable
 
+from ..estimators._binary import check_weight
+from ..estimators._border import as_before
+from ..estimators._parameters import CV, NOTHING, RANDOM, A, Checked, Table, Words
+from ..estimators._splits import Stratum, read_cv
+from ..estimators._users import Classifier, n_rows
+from ..estimators._wrapper import route_fit, router_of, show_features
 from ..statistics import prevalence
-from ._crossfit import Scored, cross_fit
+from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
+
+Array = NDArray[np.float64]
 
 METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms")
 AUTO = "aemq"
 
 
-class Quantifier(MetaEstimatorMixin, BaseEstimator):
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What held-out rows say of the models: their likelihood, and how they are called and scored in every class."""
+
+    held: CrossFit
+    likelihood: prevalence.Likelihood
+    log_f: Array  # of the held-out rows
+    calls: prevalence.ClassMeans
+
+    @classmethod
+    def of(cls, held: CrossFit, n_classes: int) -> Judged:
+        likelihood = prevalence.Likelihood.fit(held.scores, held.y, n_classes, held.weight)
+        calls = prevalence.ClassMeans.of(np.eye(n_classes)[held.called], held.y, held.weight)
+        return cls(held, likelihood, likelihood(held.scores), calls)
+
+    def means_at(self, at: Array) -> prevalence.ClassMeans:
+        """Of the posteriors at a prevalence."""
+        return prevalence.ClassMeans.of(prevalence.posteriors(self.log_f, at), self.held.y, self.held.weight)
+
+
+class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     """How many rows of a batch belong to each class, also when the class balance has moved since training.
 
     Counting predictions miscounts as soon as the balance moves, however good the classifier. Adjusted methods correct
@@ -43,8 +74,9 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         held-out scores.
     cv : int, float, splitter or "prefit", default=5
         Folds, each with a model of its own; a held-out share; or a fitted classifier, with new rows to judge it by.
+        Folds take the rows as they come: give a splitter with ``shuffle=True`` for rows in an order that matters.
     random_state : int or RandomState, default=None
-        Deals the rows to the folds.
+        Draws a held-out share.
 
     Attributes
     ----------
@@ -54,6 +86,8 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         (`informative_` is False; `fit` warns), by all methods but "cc" and "pcc".
     method_ : str
     informative_ : bool
+    n_features_in_, feature_names_in_
+        As the models know them.
 
     Examples
     --------
@@ -77,52 +111,70 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Quantifier:
-        """Fit the models, and learn from held-out rows what they get wrong."""
-        if self.method not in ("auto", *METHODS):
-            raise ValueError(f"method is 'auto' or one of {', '.join(METHODS)}; got {self.method!r}")
-        y = column_or_1d(y, warn=True)
-        if len(y) == 0:
-            raise ValueError("there are no labelled rows to fit on")
-        kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
-        if len(kinds) > 1:
-            raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
-        check_classification_targets(y)
-        if _num_samples(X) != len(y):
-            raise ValueError(f"X has {_num_samples(X)} rows and y has {len(y)}")
-        self.method_ = AUTO if self.method == "auto" else self.method
-        self.classes_, counts = np.unique(y, return_counts=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds only one class, {self.classes_.tolist()}: there is nothing to tell apart")
-        self.prevalence_ = counts / len(y)
-        splitting = check_random_state(self.random_state)
-        classifier = LogisticRegression() if self.classifier is None else self.classifier
-        held = cross_fit(classifier, X, y, self.classes_, self.cv, splitting)
-        unseen = sorted(set(range(len(self.classes_))) - set(held.y.tolist()))
+    _parameters: ClassVar[Table] = {
+        "classifier": (A("a classifier", having=("fit",)), NOTHING),
+        "method": (Words("auto", *METHODS),),
+        "cv": (CV,),
+        "random_state": (RANDOM,),
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Quantifier:
+        """Fit the models, and learn from held-out rows what they get wrong.
+
+        `sample_weight` weighs rows in the models' fit, if they take weights, and among the rows that judge them;
+        intervals take weighted rows for as many of equal weight as would tell as much. `groups` goes to the splitter,
+        other parameters to the models' fit; with metadata routing enabled they go where requested.
+        """
+        self._check_parameters()
+        (X,) = indexable(X)
+        y = _labels(X, y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y holds only one class, {classes.tolist()}: there is nothing to tell apart")
+        weight = check_weight(sample_weight, X)
+        mass = np.bincount(codes, weight, minlength=len(classes))
+        if not (mass > 0.0).all():
+            raise ValueError(f"no row of class {classes.tolist()[int(mass.argmin())]!r} has weight")
+        classifier = self._classifier()
+        routed = route_fit(self, "classifier", classifier, weight, params, only_for="the adjustment")
+        stratum = Stratum(
+            codes, [f"class {label!r}" for label in classes.tolist()], X=X, groups=routed.splitter.get("groups")
+        )
+        splits = read_cv(self.cv, stratum, self.random_state, split_params=routed.splitter)
+        rows = LabelledRows(X, y, codes, classes, weight, routed.model)
+        held = cross_fit(classifier, rows, splits)
+        unseen = sorted(set(range(len(classes))) - set(np.unique(held.y).tolist()))
         if unseen:
             raise ValueError(
-                f"no held-out row is of class {self.classes_.tolist()[unseen[0]]!r}: nothing says how such rows are "
+                f"no held-out row is of class {classes.tolist()[unseen[0]]!r}: nothing says how such rows are "
                 "scored. Use a stratified splitter, or more rows"
             )
-        self._crossfit = held
-        self._likelihood = prevalence.Likelihood.fit(held.scores, held.y, len(self.classes_))
-        self._log_f = self._likelihood(held.scores)
-        self._calls = prevalence.Rates.of(np.eye(len(self.classes_))[held.called], held.y)
-        judged = self._calls if self.method_ in ("cc", "acc") else self._rates_at(self._likelihood.prevalence)
-        self.informative_ = judged.informative
-        if not self.informative_ and self.method_ not in ("cc", "pcc"):
+        self._take(classes, mass / mass.sum(), Judged.of(held, len(classes)))
+        return self
+
+    def _take(self, classes: NDArray[Any], shares: Array, judged: Judged) -> None:
+        """All that is learned, at once."""
+        method = AUTO if self.method == "auto" else self.method
+        means = judged.calls if method in ("cc", "acc") else judged.means_at(judged.likelihood.prevalence)
+        with as_before(self):
+            self.method_, self.classes_, self.prevalence_ = method, classes, shares
+            self._judged, self.informative_ = judged, means.informative
+            show_features(self, judged.held.models[0].classifier)
+        if not self.informative_ and method not in ("cc", "pcc"):
             warnings.warn(
                 "held-out rows of different classes are scored alike, so a batch says nothing of its prevalence: "
                 "that of the labelled rows is returned",
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _classifier(self) -> Classifier:
+        return LogisticRegression() if self.classifier is None else self.classifier
+
+    def predict(self, X: Any) -> Array:
         """The prevalence of each class in the population that the batch came from, in the order of ``classes_``."""
         return self._count(self._score(X))[0]
 
-    def predict_interval(self, X: Any, confidence: float = 0.95) -> np.ndarray:
+    def predict_interval(self, X: Any, confidence: float = 0.95) -> Array:
         """Low and high for each class, (2, n_classes): the prevalences that a test at ``1 - confidence`` keeps.
 
         They account for the rows of the batch and for the held-out rows of the adjustment. For "cc" and "pcc" too: the
@@ -132,65 +184,79 @@ class Quantifier(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
         return self._interval(self._score(X), confidence)
 
-    def _score(self, X: Any) -> Scored:
+    def _score(self, X: Any) -> ScoredBatch:
         check_is_fitted(self)
-        if _num_samples(X) == 0:
+        if n_rows(X) == 0:
             raise ValueError("the batch is empty: a prevalence needs at least one row")
-        return self._crossfit.score(X)
+        return self._judged.held.score(X)
 
-    def _interval(self, scored: Scored, confidence: float, weight: np.ndarray | None = None) -> np.ndarray:
+    def _interval(self, scored: ScoredBatch, confidence: float, weight: Array | None = None) -> Array:
         k = len(self.classes_)
         if not self.informative_:
             return np.repeat([[0.0], [1.0]], k, axis=1)
-        _, batch, rates = self._count(scored, weight)
-        centre = prevalence.adjusted(batch.mean, rates)
-        ends = [prevalence.interval(batch, rates, centre, c, confidence) for c in range(k)]
+        _, batch, means = self._count(scored, weight)
+        centre = prevalence.adjusted(batch.mean, means)
+        ends = [prevalence.interval(batch, means, centre, c, confidence) for c in range(k)]
         return np.column_stack(ends)
 
-    def _rates_at(self, prevalence: np.ndarray) -> prevalence.Rates:
-        return prevalence.Rates.of(prevalence.posteriors(self._log_f, prevalence), self._crossfit.y)
-
     def _count(
-        self, scored: Scored, weight: np.ndarray | None = None
-    ) -> tuple[np.ndarray, prevalence.Batch, prevalence.Rates]:
-        """The estimate, with the memberships of the batch and their rates, on which an interval rests."""
-        method, k = self.method_, len(self.classes_)
+        self, scored: ScoredBatch, weight: Array | None = None
+    ) -> tuple[Array, prevalence.Batch, prevalence.ClassMeans]:
+        """The estimate, with the memberships of the batch and their means by class, on which an interval rests."""
+        method, k, judged = self.method_, len(self.classes_), self._judged
         n_models, n = scored.called.shape
         weight = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-        estimate = None
+        estimate: Array | None = None
         if method in ("cc", "acc"):
-            memberships, rates = np.eye(k)[scored.called], self._calls
+            memberships, means = np.eye(k)[scored.called], judged.calls
         else:
-            log_f = self._likelihood(scored.scores)
-            at = self._likelihood.prevalence
+            log_f = judged.likelihood(scored.scores)
+            at = judged.likelihood.prevalence
             if method in ("emq", "aemq"):
                 estimate = prevalence.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
                 at = prevalence.inside(estimate)
             elif method == "ms":
                 estimate = self._sweep(scored, log_f)
-            memberships, rates = prevalence.posteriors(log_f, at), self._rates_at(at)
+            memberships, means = prevalence.posteriors(log_f, at), judged.means_at(at)
         batch = prevalence.Batch(memberships, weight)
         if method in ("cc", "pcc"):
             estimate = batch.mean
         elif not self.informative_:
             estimate = self.prevalence_.copy()
-        elif method in ("acc", "pacc", "aemq"):
-            estimate = prevalence.adjusted(batch.mean, rates)
-        return estimate, batch, rates
+        elif estimate is None or method == "aemq":
+            estimate = prevalence.adjusted(batch.mean, means)
+        return estimate, batch, means
 
-    def _sweep(self, scored: Scored, log_f: np.ndarray) -> np.ndarray:
+    def _sweep(self, scored: ScoredBatch, log_f: Array) -> Array:
         """Median sweep: on the scores of two classes, on the posterior of each class against the rest of several."""
-        held, k = self._crossfit, len(self.classes_)
+        held, k, at = self._judged.held, len(self.classes_), self._judged.likelihood.prevalence
         if k == 2:
-            share = prevalence.median_sweep(held.scores[:, 0], held.y == 1, scored.scores)
+            share = prevalence.median_sweep(held.scores[:, 0], held.y == 1, scored.scores, held.weight)
             return self.prevalence_.copy() if share is None else np.array([1.0 - share, share])
-        ours, theirs = (prevalence.posteriors(f, self._likelihood.prevalence) for f in (self._log_f, log_f))
-        shares = [prevalence.median_sweep(ours[:, c], held.y == c, theirs[..., c]) for c in range(k)]
+        ours, theirs = (prevalence.posteriors(f, at) for f in (self._judged.log_f, log_f))
+        shares = [prevalence.median_sweep(ours[:, c], held.y == c, theirs[..., c], held.weight) for c in range(k)]
         return prevalence.one_or_nothing([self.prevalence_[c] if s is None else s for c, s in enumerate(shares)])
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        return router_of(self, "classifier", self.classifier, self.cv)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(LogisticRegression() if self.classifier is None else self.classifier)
-        tags.input_tags = inner.input_tags
+        tags.input_tags = get_tags(self._classifier()).input_tags
         tags.target_tags.required = True
         return tags
+
+
+def _labels(X: Any, y: Any) -> NDArray[Any]:
+    """y as one column of labels of one kind, one for each row."""
+    y = column_or_1d(y, warn=True)
+    if len(y) == 0:
+        raise ValueError("there are no labelled rows to fit on")
+    kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
+    if len(kinds) > 1:
+        raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
+    check_classification_targets(y)
+    if n_rows(X) != len(y):
+        raise ValueError(f"X has {n_rows(X)} rows and y has {len(y)}")
+    labels: NDArray[Any] = y
+    return labels

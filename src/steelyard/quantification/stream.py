@@ -16,19 +16,24 @@ at more often.
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
-from sklearn.utils.validation import _num_samples, check_array
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import validate_data
 
+from ..estimators._border import as_before
+from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Checked, Number, Table, Words
+from ..estimators._users import n_rows
 from ..statistics import drift, prevalence
-from ._crossfit import Scored
-from .quantifier import Quantifier
+from ._crossfit import ScoredBatch
+from .quantifier import METHODS, Quantifier
+
+Array = NDArray[np.float64]
 
 CHECKS = 4  # of the alarm in a window's length
 LARGEST_LEVEL = 0.01  # of one comparison, also where window and stated rate would allow more
@@ -38,7 +43,7 @@ KEPT_ALARMS = 100
 BLOCK = 20_000  # rows scored at once
 
 
-class StreamQuantifier(BaseEstimator):
+class StreamQuantifier(Checked, BaseEstimator):
     """The share of each class in the latest rows of a stream, with an interval and an alarm when it moves.
 
     Parameters
@@ -105,59 +110,76 @@ class StreamQuantifier(BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
+    _parameters: ClassVar[Table] = {
+        "classifier": (A("a classifier", having=("fit",)), NOTHING),
+        "method": (Words("auto", *METHODS),),
+        "window": (COUNT,),
+        "half_life": (POSITIVE, NOTHING),
+        "memory": (COUNT,),
+        "false_alarms": (Number(0.0, 1.0, high_too=False, meaning="expected in 10,000 rows"),),
+        "cv": (CV,),
+        "random_state": (RANDOM,),
+    }
+
+    def fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
+        """Forget everything, and learn from labelled rows."""
+        with as_before(self):
+            for name in {"classes_", "n_features_in_", "feature_names_in_", "_quantifier", "_scored"} & set(vars(self)):
+                delattr(self, name)  # the rest is set anew where the first rows are taken
+            return self.partial_fit(X, y, classes)
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
         """Learn from labelled rows; `classes` lists all labels, in the first call at the latest."""
-        X, y = self._array(X), column_or_1d(y)
-        if X.shape[0] != len(y):
-            raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}")
-        if not hasattr(self, "classes_"):
-            self._start(y, classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={list(classes)} are not those of the first call, {self.classes_.tolist()}")
-        unseen = set(y.tolist()) - set(self.classes_.tolist())
-        if unseen:
-            raise ValueError(f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}")
-        for k, label in enumerate(self.classes_):
-            new = X[np.flatnonzero(y == label)]
-            self._labelled[k] = _latest(self._labelled[k], new, self.memory)
-        self._n_new += len(y)
-        self._fit_when_due()
+        with as_before(self):
+            X, y = self._array(X), column_or_1d(y)
+            if X.shape[0] != len(y):
+                raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}")
+            if not hasattr(self, "classes_"):
+                self._start(y, classes)
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes={list(classes)} are not those of the first call, {self.classes_.tolist()}")
+            unseen = set(y.tolist()) - set(self.classes_.tolist())
+            if unseen:
+                raise ValueError(
+                    f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}"
+                )
+            new = [X[np.flatnonzero(y == label)] for label in self.classes_]
+            self._labelled = [_latest(old, part, self.memory) for old, part in zip(self._labelled, new, strict=True)]
+            self._n_new += len(y)
+            self._fit_when_due()
         return self
 
     def update(self, X: Any) -> StreamQuantifier:
         """Take unlabelled rows into the window."""
         if not hasattr(self, "_quantifier"):
             raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
-        X = self._array(X)
-        for start in range(0, X.shape[0], BLOCK):
-            self._take(X[start : start + BLOCK])
+        with as_before(self):
+            X = self._array(X)
+            for start in range(0, X.shape[0], BLOCK):
+                self._take(X[start : start + BLOCK])
         return self
 
     @property
-    def prevalence_(self) -> np.ndarray:
+    def prevalence_(self) -> Array:
         """Of each class in the window, in the order of ``classes_``."""
         scored, weight = self._window()
         return self._quantifier._count(scored, weight)[0]
 
-    def interval(self, confidence: float = 0.95) -> np.ndarray:
+    def interval(self, confidence: float = 0.95) -> Array:
         """Low and high for the prevalence in the population of the window, (2, n_classes)."""
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
         scored, weight = self._window()
         return self._quantifier._interval(scored, confidence, weight)
 
-    def _start(self, y: np.ndarray, classes: Any) -> None:
-        for name in ("window", "memory"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name} is a number of rows, at least 1; got {value!r}")
-        if self.half_life is not None and not self.half_life > 0:
-            raise ValueError(f"half_life is a number of rows above 0; got {self.half_life!r}")
-        if not 0.0 <= self.false_alarms < 1.0:
-            raise ValueError(f"false_alarms is expected in 10,000 rows, from 0 to below 1; got {self.false_alarms!r}")
+    def _start(self, y: NDArray[Any], classes: Any) -> None:
+        self._check_parameters()
         self.classes_ = np.unique(y if classes is None else np.asarray(classes))
         if len(self.classes_) < 2:
-            raise ValueError(f"two or more classes are needed; got {self.classes_.tolist()}. Say all with classes=")
+            raise ValueError(
+                f"there is only one class, {self.classes_.tolist()[0]!r}: two or more classes are needed. Say all of "
+                "them with classes="
+            )
         self._labelled: list[Any] = [None] * len(self.classes_)
         self._n_new = 0
         self._fitted_on = 0
@@ -177,8 +199,8 @@ class StreamQuantifier(BaseEstimator):
         )  # fmt: skip
         self._quantifier = inner.fit(X, y)
         self._fitted_on, self._n_new = len(y), 0
-        self._at = self._quantifier._likelihood.prevalence
-        self._scored = None if self._rows is None else self._quantifier._crossfit.score(self._rows)
+        self._at = self._quantifier._judged.likelihood.prevalence
+        self._scored = None if self._rows is None else self._quantifier._judged.held.score(self._rows)
         self._forget()
 
     def _forget(self) -> None:
@@ -187,18 +209,18 @@ class StreamQuantifier(BaseEstimator):
         self._step, self._steps, self._before = nothing, [nothing] * CHECKS, nothing
 
     def _take(self, X: Any) -> None:
-        new = self._quantifier._crossfit.score(X)
+        new = self._quantifier._judged.held.score(X)
         length, old = self._length(), self._scored
         self._rows = _latest(self._rows, X, length)
         called = new.called if old is None else np.concatenate([old.called, new.called], axis=1)
         scores = new.scores if old is None else np.concatenate([old.scores, new.scores], axis=1)
-        self._scored = Scored(called[:, -length:].copy(), scores[:, -length:].copy())
+        self._scored = ScoredBatch(called[:, -length:].copy(), scores[:, -length:].copy())
         self._watch(self._memberships(new.scores))
 
-    def _memberships(self, scores: np.ndarray) -> np.ndarray:
-        return prevalence.posteriors(self._quantifier._likelihood(scores), self._at).mean(axis=0)
+    def _memberships(self, scores: Array) -> Array:
+        return prevalence.posteriors(self._quantifier._judged.likelihood(scores), self._at).mean(axis=0)
 
-    def _watch(self, new: np.ndarray) -> None:
+    def _watch(self, new: Array) -> None:
         """The last four steps are the window of the alarm; a step that leaves it joins what was before."""
         length = max(1, self.window // CHECKS)
         begun = min(len(new), length - self._step.size)
@@ -227,7 +249,7 @@ class StreamQuantifier(BaseEstimator):
     def _length(self) -> int:
         return self.window if self.half_life is None else max(self.window, int(np.ceil(HALF_LIVES * self.half_life)))
 
-    def _window(self) -> tuple[Scored, np.ndarray | None]:
+    def _window(self) -> tuple[ScoredBatch, Array | None]:
         if getattr(self, "_scored", None) is None:
             raise NotFittedError("no prevalence yet: call update with unlabelled rows first")
         if self.half_life is None:
@@ -235,14 +257,20 @@ class StreamQuantifier(BaseEstimator):
         age = np.arange(self._scored.called.shape[1])[::-1]
         return self._scored, 0.5 ** (age / self.half_life)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
     def _array(self, X: Any) -> Any:
-        if _num_samples(X) == 0:
+        """X in the kind of the first call, with the same columns in the same order."""
+        if n_rows(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if not hasattr(self, "n_features_in_"):
-            self.n_features_in_, self._is_sparse = X.shape[1], sp.issparse(X)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"rows have {X.shape[1]} features here and had {self.n_features_in_} in the first call")
+        first = not hasattr(self, "n_features_in_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
+        if first:
+            self._is_sparse = sp.issparse(X)
         if sp.issparse(X) == self._is_sparse:
             return X
         return sp.csr_matrix(X) if self._is_sparse else X.toarray()
@@ -253,8 +281,8 @@ def _latest(old: Any, new: Any, most: int) -> Any:
     if new.shape[0] == 0:
         return old
     if old is None or new.shape[0] >= most:
-        return _safe_indexing(new, np.arange(max(0, new.shape[0] - most), new.shape[0]))
-    kept = _safe_indexing(old, np.arange(max(0, old.shape[0] + new.shape[0] - most), old.shape[0]))
+        return new[max(0, new.shape[0] - most) :].copy()
+    kept = old[max(0, old.shape[0] + new.shape[0] - most) :]
     return _stack([kept, new])
 
 
