@@ -219,8 +219,10 @@ def test_no_certificate_comes_from_what_overflows(C):
 
 
 def test_idle_cuts_are_dropped_and_the_answer_is_the_same():
-    kept = solve(X, Y, "f1", 100.0, tol=1e-8, options=StructuralOptions(idle=10**9))
-    dropped = solve(X, Y, "f1", 100.0, tol=1e-8, options=StructuralOptions(idle=3))
+    wide, labels = make_classification(1500, 30, n_informative=10, flip_y=0.05, random_state=0)
+    kept, dropped = (
+        solve(wide, labels == 1, "f1", 100.0, tol=1e-8, options=StructuralOptions(idle=idle)) for idle in (10**9, 3)
+    )
     assert min(kept.n_iter, dropped.n_iter) > 64  # below, none is looked for
     assert dropped.objective == pytest.approx(kept.objective, rel=1e-7)
     assert dropped.gap <= 1e-8
@@ -244,11 +246,11 @@ def test_one_solver_may_be_asked_by_two_threads():
 def test_a_signal_is_heard_inside_a_search_and_arrives_as_it_was_raised():
     """The table of 30,000 x 30,000 confusion matrices takes many seconds."""
 
-    class Ring(Exception):
+    class RingError(Exception):
         pass
 
     def ring(*_):
-        raise Ring
+        raise RingError
 
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60_000, 2))
@@ -256,7 +258,7 @@ def test_a_signal_is_heard_inside_a_search_and_arrives_as_it_was_raised():
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.3)
         start = time.monotonic()
-        with pytest.raises(Ring):
+        with pytest.raises(RingError):
             solve(rows, np.arange(60_000) % 2 == 0, "f1", search="table")
         assert time.monotonic() - start < 3  # 0.05 s after the alarm; the rest is for a busy machine
     finally:

@@ -53,6 +53,7 @@ public:
     Index n_blocks = 0;
 
 private:
+    // Looked at one by one: 1 to 8 take as many instructions for F1 of 20,000 rows, 32 takes 2 % more and 128 12 %.
     static constexpr Index few_cells = 8;
     static constexpr int blocks_at_once = 1 << 12;  // between two looks at the stop: a block takes one or two us
 
@@ -64,7 +65,8 @@ private:
         bool operator<(const Block& other) const { return bound < other.bound; }
     };
 
-    // A gain within rounding is none: blocks of ties would otherwise be halved to the end.
+    // A gain within rounding is none: blocks of ties would otherwise be halved to the end. 1e-13 is some hundred units
+    // in the last place, what a tape of ten operations and the sums U and F of nearly sorted terms leave.
     double threshold() const {
         return std::isfinite(best_.value) ? best_.value + 1e-13 * (1.0 + std::fabs(best_.value)) : best_.value;
     }

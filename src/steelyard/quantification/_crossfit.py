@@ -24,7 +24,8 @@ from ..estimators._users import Classifier, RowNumbers, part_of, parts_of
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-# Probabilities of 0 and 1, which forests give, as log-odds of +-14.
+# Probabilities of 0 and 1, which forests give, as log-odds of +-14: for a forest of 50 trees 1e-3 to 1e-12 move an
+# estimate by 0.0007, a thirtieth of its interval.
 CLIP = 1e-6
 
 
