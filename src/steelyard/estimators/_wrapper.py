@@ -69,7 +69,8 @@ class WrapperMixin(BinaryMixin, MetaEstimatorMixin):
     estimator: Any
 
     def _inner(self) -> Classifier:
-        return LogisticRegression() if self.estimator is None else self.estimator
+        inner: Classifier = LogisticRegression() if self.estimator is None else self.estimator
+        return inner
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self._inner())

@@ -15,14 +15,22 @@ same batches every time when `random_state` is a number.
 from __future__ import annotations
 
 import numbers
+import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state, column_or_1d
 
 from ..estimators._users import n_rows, part_of
 from . import errors as _errors
+
+
+class CountsBatches(typing.Protocol):
+    """Whatever estimates the prevalence of a batch."""
+
+    def predict(self, X: Any) -> Any: ...
 
 
 class Protocol:
@@ -41,14 +49,14 @@ class Protocol:
         self.sample_size, self.repeats, self.random_state = int(sample_size), int(repeats), random_state
         self._rows = [np.flatnonzero(codes == k) for k in range(len(self.classes_))]
 
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+    def __iter__(self) -> Iterator[tuple[Any, NDArray[Any]]]:
         for rows, prevalence in self.indices():
             yield part_of(self.X, rows), prevalence
 
     def __len__(self) -> int:
         return self.repeats
 
-    def indices(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def indices(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Row numbers of each batch, and its prevalence in the order of ``classes_``."""
         rng = check_random_state(self.random_state)
         for wanted in self._prevalences(rng):
@@ -56,10 +64,10 @@ class Protocol:
             counts = [np.count_nonzero(self.y[rows] == label) for label in self.classes_]
             yield rows, np.array(counts) / self.sample_size
 
-    def _prevalences(self, rng: np.random.RandomState) -> Iterator[np.ndarray | None]:
+    def _prevalences(self, rng: np.random.RandomState) -> Iterator[NDArray[Any] | None]:
         raise NotImplementedError
 
-    def _draw(self, wanted: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray:
+    def _draw(self, wanted: NDArray[Any] | None, rng: np.random.RandomState) -> NDArray[Any]:
         if wanted is None:
             return _choose(np.arange(len(self.y)), self.sample_size, rng)
         ends = np.round(np.cumsum(wanted) * self.sample_size).astype(int)
@@ -70,14 +78,14 @@ class Protocol:
 class NPP(Protocol):
     """Rows as they come: the prevalence is that of the data, up to chance."""
 
-    def _prevalences(self, rng: np.random.RandomState) -> Iterator[np.ndarray | None]:
+    def _prevalences(self, rng: np.random.RandomState) -> Iterator[NDArray[Any] | None]:
         return (None for _ in range(self.repeats))
 
 
 class UPP(Protocol):
     """Prevalences uniform on the simplex (Kraemer's method), one to a batch."""
 
-    def _prevalences(self, rng: np.random.RandomState) -> Iterator[np.ndarray | None]:
+    def _prevalences(self, rng: np.random.RandomState) -> Iterator[NDArray[Any] | None]:
         for _ in range(self.repeats):
             cuts = np.sort(rng.uniform(size=len(self.classes_) - 1))
             yield np.diff(np.concatenate([[0.0], cuts, [1.0]]))
@@ -89,6 +97,9 @@ class APP(Protocol):
     On K classes the grid holds all vectors of multiples of ``1/(n_prevalences - 1)`` that sum to one, and grows fast:
     UPP is for those.
     """
+
+    n_prevalences: int
+    _grid: list[tuple[int, ...]]
 
     def __init__(
         self,
@@ -109,13 +120,15 @@ class APP(Protocol):
     def __len__(self) -> int:
         return self.repeats * len(self._grid)
 
-    def _prevalences(self, rng: np.random.RandomState) -> Iterator[np.ndarray | None]:
+    def _prevalences(self, rng: np.random.RandomState) -> Iterator[NDArray[Any] | None]:
         for steps in self._grid:
             for _ in range(self.repeats):
                 yield np.array(steps) / (self.n_prevalences - 1)
 
 
-def evaluate(quantifier: Any, protocol: Protocol, errors: Sequence[str] = ("ae", "rae", "kld")) -> np.ndarray:
+def evaluate(
+    quantifier: CountsBatches, protocol: Protocol, errors: Sequence[str] = ("ae", "rae", "kld")
+) -> NDArray[Any]:
     """A table with a row for each batch: ``true``, ``estimated`` and one column for each error.
 
     A structured array, so ``table["ae"].mean()`` is the mean absolute error, and ``table["true"][:, 1]`` the prevalence
@@ -136,7 +149,7 @@ def evaluate(quantifier: Any, protocol: Protocol, errors: Sequence[str] = ("ae",
     return table
 
 
-def _choose(rows: np.ndarray, n: int, rng: np.random.RandomState) -> np.ndarray:
+def _choose(rows: NDArray[Any], n: int, rng: np.random.RandomState) -> NDArray[Any]:
     return rng.choice(rows, n, replace=n > len(rows))
 
 

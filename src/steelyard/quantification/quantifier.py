@@ -168,7 +168,8 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             )
 
     def _classifier(self) -> Classifier:
-        return LogisticRegression() if self.classifier is None else self.classifier
+        used: Classifier = LogisticRegression() if self.classifier is None else self.classifier
+        return used
 
     def predict(self, X: Any) -> Array:
         """The prevalence of each class in the population that the batch came from, in the order of ``classes_``."""

@@ -40,9 +40,7 @@ Array = NDArray[np.float64]
 CHECKS = 4
 LARGEST_LEVEL = 0.01  # of one comparison, where window and stated rate would allow more: its tail is made for less
 HALF_LIVES = 8  # a decaying window is cut where rows count for 1/256: what is cut off weighs 0.4 % of the window
-GROWTH = (
-    0.1  # the models are fitted again when so many more labelled rows have come: 11 fits' work in all
-)
+GROWTH = 0.1  # the models are fitted again when so many more labelled rows have come: 11 fits' work in all
 KEPT_ALARMS = 100  # so that memory does not grow with the stream
 BLOCK = 20_000  # rows scored at once, so that memory is bounded; larger ones are not faster, for all costs are per row
 
@@ -92,6 +90,15 @@ class StreamQuantifier(Checked, BaseEstimator):
     >>> q.update(rows(4000, 0.5)[0]).prevalence_.round(1).tolist(), q.alarms_
     ([0.5, 0.5], [8500])
     """
+
+    classes_: NDArray[Any]
+    alarms_: list[int]
+    n_seen_: int
+    n_alarms_: int
+    _labelled: list[Any]  # rows of each class, or None
+    _n_new: int
+    _rows: Any  # of the window, or None
+    _scored: ScoredBatch | None  # the same rows
 
     def __init__(
         self,
@@ -184,11 +191,11 @@ class StreamQuantifier(Checked, BaseEstimator):
                 f"there is only one class, {self.classes_.tolist()[0]!r}: two or more classes are needed. Say all of "
                 "them with classes="
             )
-        self._labelled: list[Any] = [None] * len(self.classes_)
+        self._labelled = [None] * len(self.classes_)
         self._n_new = 0
         self._fitted_on = 0
         self.n_seen_, self.n_alarms_, self.alarms_ = 0, 0, []
-        self._rows: Any = None
+        self._rows = None
         self._rng = check_random_state(self.random_state)
 
     def _fit_when_due(self) -> None:
@@ -222,7 +229,8 @@ class StreamQuantifier(Checked, BaseEstimator):
         self._watch(self._memberships(new.scores))
 
     def _memberships(self, scores: Array) -> Array:
-        return prevalence.posteriors(self._quantifier._judged.likelihood(scores), self._at).mean(axis=0)
+        found: Array = prevalence.posteriors(self._quantifier._judged.likelihood(scores), self._at).mean(axis=0)
+        return found
 
     def _watch(self, new: Array) -> None:
         """The last four steps are the window of the alarm; a step that leaves it joins what was before."""
@@ -254,12 +262,13 @@ class StreamQuantifier(Checked, BaseEstimator):
         return self.window if self.half_life is None else max(self.window, int(np.ceil(HALF_LIVES * self.half_life)))
 
     def _window(self) -> tuple[ScoredBatch, Array | None]:
-        if getattr(self, "_scored", None) is None:
+        scored = getattr(self, "_scored", None)
+        if scored is None:
             raise NotFittedError("no prevalence yet: call update with unlabelled rows first")
         if self.half_life is None:
-            return self._scored, None
-        age = np.arange(self._scored.called.shape[1])[::-1]
-        return self._scored, 0.5 ** (age / self.half_life)
+            return scored, None
+        age = np.arange(scored.called.shape[1])[::-1]
+        return scored, 0.5 ** (age / self.half_life)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
