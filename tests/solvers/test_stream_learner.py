@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.stats import chi2
 
 import steelyard as sy
 import steelyard.measures as m
 from reference import streams as reference
+from steelyard import _core
 from steelyard.measures.stages import stages
+from steelyard.rows import Rows
 from steelyard.solvers.stream.learner import Learner, balanced_order
 from steelyard.solvers.stream.problem import NeymanPearson, Problem, Scan
 from steelyard.solvers.stream.settings import SAMPLE
@@ -224,3 +227,69 @@ def test_stages_of_named_measures():
     assert count == {"NegKLD": 1, "BAKLD": 1, "GMean": 1, "QMeasure": 3}
     deep = m.harmonic_mean(m.QMeasure(), m.GMean())
     assert len(stages(deep)) == 5
+
+
+def tape(*steps):
+    """Instructions (op, left, right, number); 0 is an input, 1 a constant, 2 a sum, 7 a logarithm."""
+    op, left, right, number = zip(*steps, strict=True)
+    return *(np.array(x, dtype=np.int32) for x in (op, left, right)), np.array(number, dtype=float)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(0, 4, 0, 0.0)],  # an input that there is not
+        [(0, -1, 0, 0.0)],
+        [(7, 0, 0, 0.0)],  # itself
+        [(0, 0, 0, 0.0), (2, 0, 2, 0.0)],  # a later one
+        [(0, 0, 0, 0.0), (2, 0, -7, 0.0)],
+        [(0, 0, 0, 0.0), (12, 0, 0, 0.0)],  # an operation that there is not
+        [(-1, 0, 0, 0.0)],
+    ],
+)
+def test_no_tape_reads_outside(steps):
+    for make in (_core.Tape, lambda *parts: _core.evaluate_tape(*parts, np.zeros((1, 4)))):
+        with pytest.raises(ValueError, match=r"refers to none before it|unknown operation"):
+            make(*tape(*steps))
+
+
+def test_tapes_of_wrong_lengths_and_arguments_that_an_operation_does_not_have():
+    parts = tape((0, 0, 0, 0.0), (7, 0, 10**9, 0.0))  # a logarithm has no second argument
+    values, _ = _core.evaluate_tape(*parts, np.full((1, 4), 0.5))
+    assert values[0] == np.log(0.5)
+    for k in range(4):
+        with pytest.raises(ValueError, match="one length"):
+            _core.Tape(*(part[:1] if j == k else part for j, part in enumerate(parts)))
+    one = _core.Tape(*tape((0, 0, 0, 0.0)))
+    for wrong in ([], [_core.Stage(one, 0, -1, 0.0, 1.0)], [_core.Stage(one, -3, -1, 0.0, 1.0)]):
+        with pytest.raises(ValueError, match="stage"):
+            _core.Duals().set_objective(wrong)
+
+
+def test_what_the_core_refuses():
+    X, y = rows()
+    signs = y.astype(np.int8)
+    with pytest.raises(ValueError, match="tape of a measure"):
+        _core.StreamLearner(_core.LearnerSettings(), 4, _core.Duals())
+    with pytest.raises(ValueError, match="hash them to fewer"):
+        Learner(Problem(m.GMean()), 2**31)
+    learner = Learner(Problem(m.GMean()), 4)
+    for wrong, message in [
+        ((X, signs[:-1]), "entries; there are 160 rows"),
+        ((X, signs, np.ones(3)), "entries; there are 160 rows"),
+        ((X[:, :3], signs), "number of columns has changed"),
+        ((Rows.of(X[:, :3]).with_constant(), signs), "intercept of its own"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            learner.learn(*wrong)
+    assert learner.n_rows == 0
+
+
+def test_a_part_of_rows_is_learned_like_a_copy_of_it():
+    X, y = rows(2000)
+    which = np.random.default_rng(0).permutation(2000)[:700]
+    for table in (X, X.astype(np.float32), np.asfortranarray(X), sp.csr_matrix(X)):
+        view, copy = (Learner(Problem(m.GMean()), 4) for _ in range(2))
+        view.learn(Rows.of(table).take(which), y[which].astype(np.int8))
+        copy.learn(table[which], y[which].astype(np.int8))
+        assert np.array_equal(view.model().w, copy.model().w)

@@ -9,7 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,8 +28,8 @@ namespace {
 
 using Signs = nb::ndarray<const std::int8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The learner for one thread at a time: another one that comes meanwhile is refused, never made to wait with the GIL
-// in its hands. `solvers/stream/learner.py` has them wait in turn.
+// The learner for one call at a time: another one that comes meanwhile, from another thread or from the handler of a
+// signal, is refused, never made to wait with the GIL in its hands. `solvers/stream/learner.py` has threads take turns.
 class StreamLearner {
 public:
     StreamLearner(const LearnerSettings& settings, Index n_cols, const Duals& duals)
@@ -38,8 +38,8 @@ public:
 
     template <class F>
     auto alone(F&& f) {
-        const std::unique_lock<std::mutex> lock(busy_, std::try_to_lock);
-        if (!lock) throw std::runtime_error("another thread is using this stream learner");
+        if (busy_.exchange(true)) throw std::runtime_error("this stream learner is in use: another call has not ended");
+        const Free free{busy_};
         return f(learner_);
     }
 
@@ -62,8 +62,13 @@ public:
     }
 
 private:
+    struct Free {
+        std::atomic<bool>& busy;
+        ~Free() { busy = false; }
+    };
+
     Learner learner_;
-    std::mutex busy_;
+    std::atomic<bool> busy_{false};
 };
 
 void bind_settings(nb::module_& m) {
