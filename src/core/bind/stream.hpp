@@ -1,4 +1,4 @@
-// The stream learner's part of the module; what is in it stands in bindings.cpp.
+// The stream learner's part of the module; what is in it stands in module.cpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
