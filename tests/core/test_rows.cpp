@@ -132,8 +132,8 @@ static void test_one_row() {
 template <class T>
 static void test_views_and_products(Index width) {
     const Table<T> table(137, width);
-    std::vector<Index> which;
-    for (Index i = 0; i < 90; ++i) which.push_back((i * 31) % table.n);
+    std::vector<Index> which(90);
+    for (Index i = 0; i < 90; ++i) which[static_cast<std::size_t>(i)] = (i * 31) % table.n;
     const Stop never;
     for (const double constant : {0.0, 2.5})
         for (const bool part : {false, true})

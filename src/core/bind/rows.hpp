@@ -20,7 +20,7 @@ namespace nb = nanobind;
 
 class RowsIn {
 public:
-    RowsIn(Rows rows, nb::object owners) : rows_(std::move(rows)), owners_(std::move(owners)) {}
+    RowsIn(const Rows& rows, nb::object owners) : rows_(rows), owners_(std::move(owners)) {}
 
     const Rows& operator*() const { return rows_; }
     const nb::object& owners() const { return owners_; }
