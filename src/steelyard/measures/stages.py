@@ -17,7 +17,7 @@ from . import Measure, tnr, tpr
 from .rules import IS_AFFINE
 from .tape import Tape
 
-TPR, TNR = -1, -2
+TPR, TNR = -1, -2  # the rates as arguments of a stage, beside the numbers of earlier stages
 MARGIN = 1e-6  # means stay this far inside a finite range, where logarithms and roots have slopes of 1e6 at most
 
 
