@@ -82,7 +82,8 @@ void bind_settings(nb::module_& m) {
         .def_rw("balanced", &DualSettings::balanced)
         .def_rw("gain", &DualSettings::gain)
         .def_rw("floor", &DualSettings::floor)
-        .def_rw("clip", &DualSettings::clip);
+        .def_rw("clip", &DualSettings::clip)
+        .def_rw("share_power", &DualSettings::share_power);
     nb::class_<LearnerSettings>(m, "LearnerSettings")
         .def(nb::init<>())
         .def_rw("duals", &LearnerSettings::duals)

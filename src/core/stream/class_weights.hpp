@@ -50,17 +50,22 @@ struct DualSettings {
     bool scan = false;    // two nests
     bool constrained = false;
     bool balanced = false;  // letter: classes weigh the same, a_i = 1 and lam
-    double gain = 0.5;      // of the multiplier; solvers/stream/problem.py has the reasons
-    double floor = 0.25;    // least share of the pull that a class gets, in units of its share of the rows
-    double clip = 1e-4;     // rates are kept in [clip, 1 - clip], where logarithms and roots have finite slopes
-    // Where a measure falls in a rate classes are pulled by their shares to this power: 1 would be one row, one vote,
-    // and lose a rare class; 0 is balanced, and calls too many rows positive (docs/online.md, "What the guard does").
+    // The figures are those of benchmarks/online_settings.py: means over ten sets.
+    double gain = 0.5;  // of the multiplier; under a cap of 0.05 recall is 0.593, 0.597, 0.591 for 0.1, 0.5, 2
+    // Least pull of a class, in units of its share. From 0 to 0.5 G-mean moves by 0.0007 and F1 by 0.002: this is for a
+    // measure that would forget a class.
+    double floor = 0.25;
+    // Rates are kept in [clip, 1 - clip], where logarithms and roots have finite slopes; from 1e-6 to 1e-2 nothing
+    // moves.
+    double clip = 1e-4;
+    // Where a measure falls in a rate, classes are pulled by their shares to this power: 0 is balanced, 1 is one row,
+    // one vote. Balanced accuracy under NegKLD: 0.770 at 0, 0.776 at 3/4, 0.774 at 1.
     double share_power = 0.75;
 };
 
-// What keeps the multiplier of a constraint sane under the guard. One row moves it by a factor of two at most, and it
-// stays within a thousand of the measure's own weights, beyond which a class has no say at all. A constraint that even
-// a perfect classifier meets with hardly any slack is scaled as if that were `least_slack`.
+// Rails for the multiplier of a constraint under the guard, round numbers all: one row moves it by a factor of two at
+// most, and it stays within a thousand of the measure's own weights, beyond which a class has no say at all. A
+// constraint that even a perfect classifier meets with hardly any slack is scaled as if that were `least_slack`.
 struct MultiplierLimits {
     static constexpr double down = 0.5, up = 2.0, low = 1e-3, high = 1e3, least_slack = 1e-6;  // see above
 };

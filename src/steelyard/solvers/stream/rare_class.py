@@ -38,11 +38,10 @@ class RareClassOptions:
     """A class counts as rare up to so many rows: half of the sample for counting measures, so that the other class has
     as many. 512 was too few: a class of a thousand rows still fell short of the aim."""
     rows_per_feature: int = 10
-    """Of the sample: with fewer its own threshold says little about other rows, the usual rule of thumb for logistic
-    regression (Peduzzi et al. 1996 ask for ten events a variable)."""
+    """Of the sample, a round number: a model that fits the sample closely says little about a threshold for others."""
     nearly_all: float = 0.9
-    """Of the rare rows are kept. While there are fewer rows than features a tenth may be missing by design
-    (`SampleOptions.held_while_wide`)."""
+    """So many of the rare rows are kept. Not all, since few are while there are fewer rows than features
+    (`SampleOptions.held_while_wide`); 0.9 is a round number."""
     tol: float = 1e-6
     """Relative gap of the logistic regression: its direction is exact next to the sampling of the common class."""
     digits: int = 3
