@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/huge_pages.hpp"
 #include "base/rows.hpp"
 #include "base/stop.hpp"
 #include "kernel/kernel_function.hpp"
@@ -62,21 +63,21 @@ public:
             Slot& fresh = slots_[slot];
             if (fresh.row >= 0) where_[fresh.row] = -1;
             fresh.row = -1;  // nothing is kept if the next lines throw
-            fresh.values.resize(n_);
-            compute(i, fresh.values.data(), stop);
+            if (!fresh.values) fresh.values = storage(slot);
+            compute(i, fresh.values, stop);
             fresh.row = i;
             where_[i] = slot;
             n_computed_.fetch_add(1, std::memory_order_relaxed);
         }
         slots_[slot].asked = ++clock_;
-        return slots_[slot].values.data();
+        return slots_[slot].values;
     }
 
 private:
     struct Slot {
         Index row = -1;
         std::uint64_t asked = 0;
-        std::vector<T> values;
+        T* values = nullptr;
     };
 
     Rows X_;
@@ -87,6 +88,7 @@ private:
     std::variant<std::monostate, RowBlocks<float>, RowBlocks<double>> blocks_;
     std::vector<double> norms_, diagonal_, x_, products_;
     std::vector<Slot> slots_;
+    std::vector<LargeVector<T>> slabs_;  // the rows of some slots each
     std::vector<Index> where_;
 
     template <class X>
@@ -183,6 +185,19 @@ private:
             throw;
         }
         row.each([&](Index j, double) { x_[j] = 0.0; });
+    }
+
+    // Rows side by side on huge pages: one allocation each would cost a page fault for every 4 KiB, again and again
+    // where the allocator gives them back in between.
+    T* storage(Index slot) {
+        const auto row_bytes = static_cast<Index>(sizeof(T)) * std::max<Index>(n_, 1);
+        const Index a_slab = std::max<Index>(1, static_cast<Index>(HugePages<T>::page) / row_bytes);
+        const Index slab = slot / a_slab;
+        if (slab == static_cast<Index>(slabs_.size())) {
+            const Index count = std::min(a_slab, n_slots() - slab * a_slab);
+            slabs_.emplace_back(static_cast<std::size_t>(count * n_));
+        }
+        return slabs_[slab].data() + (slot - slab * a_slab) * n_;
     }
 
     // A scan over the slots: a row costs far more to compute.
