@@ -100,3 +100,24 @@ def test_master_agrees_with_piqp(seed):
     solver.solve()
     _, _, value = solve_master(g, h, side, caps[1], caps[0], 1e-10, 500)
     assert value == pytest.approx(-solver.result.info.primal_obj, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"side": np.array([0, 2], dtype=np.int32)}, "side is 0"),
+        ({"side": np.array([0], dtype=np.int32)}, "side has 1 entries instead of 2"),
+        ({"h": np.zeros(3)}, "h has 3 entries instead of 2"),
+    ],
+)
+def test_a_master_checks_its_cuts(arguments, message):
+    given = {"g": np.eye(2), "h": np.zeros(2), "side": np.array([0, 1], dtype=np.int32)}
+    with pytest.raises(ValueError, match=message):
+        solve_master(**{**given, **arguments}, cap_positive=1.0, cap_negative=1.0, slack=1e-9, max_pivots=10)
+
+
+def test_a_line_search_checks_its_lengths():
+    with pytest.raises(ValueError, match="cost has 1 entries instead of 2"):
+        line_search(np.ones(1), np.ones(2), np.ones(2), 1.0, 1.0, "hinge")
+    with pytest.raises(ValueError, match="loss is"):
+        line_search(np.ones(2), np.ones(2), np.ones(2), 1.0, 1.0, "hugs")

@@ -6,9 +6,10 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from reference.cost_sensitive import objective, optimum, row_costs
+from steelyard.rows import Rows
 from steelyard.solvers.linear.cost_sensitive import LOSSES, BundleOptions, solve, solve_grid
 
-SOLVERS = ("auto", "coordinate", "newton", "bundle")
+SOLVERS = ("auto", "coordinate", "newton", "bundle", "coordinate_first")
 COSTS = [(1.8, 0.2), (1.0, 1.0), (0.4, 1.6)]
 CS = [1e-2, 0.3, 10.0]
 
@@ -117,6 +118,22 @@ def test_same_bits_for_any_number_of_threads(solver, loss):
     for a, b in zip(one, three, strict=True):
         np.testing.assert_array_equal(a.w, b.w)
         assert a.gap == b.gap
+
+
+@everything
+def test_a_view_is_the_rows_it_stands_for(solver, loss):
+    X, y = make(200, 5, seed=14)
+    X = np.ascontiguousarray(X[:, :-1])
+    which = np.random.default_rng(4).permutation(200)[:150]
+    weight = np.random.default_rng(5).uniform(0.0, 2.0, 150)
+    copied = np.c_[X[which], np.full(150, 0.7)]
+    wide = sp.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    expected = solve(copied, y[which], tol=1e-5, loss=loss, solver=solver, sample_weight=weight)
+    for source in (X, wide):
+        rows = Rows.of(source).take(which).with_constant(0.7)
+        r = solve(rows, y[which], tol=1e-5, loss=loss, solver=solver, sample_weight=weight)
+        np.testing.assert_allclose(r.w, expected.w, rtol=1e-6, atol=1e-8)
 
 
 def test_order_of_C_is_the_callers():

@@ -6,6 +6,7 @@ import pytest
 from reference.cost_sensitive import objective, row_costs
 from steelyard.solvers.linear.cost_sensitive import LOSSES, solve
 
+SOLVERS = ("auto", "coordinate", "newton", "bundle", "newton_first", "coordinate_first")
 RNG = np.random.default_rng(0)
 X0 = RNG.normal(size=(1500, 6))
 Y0 = np.where(X0 @ RNG.normal(size=6) + RNG.normal(size=1500) > 0.5, 1.0, -1.0)
@@ -97,10 +98,48 @@ def test_one_class_only_still_has_an_answer():
 def test_missing_values_are_refused(bad):
     X = X0.copy()
     X[3, 2] = bad
-    with pytest.raises(ValueError, match="contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
         solve(X, Y0)
 
 
-def test_overflow_is_refused():
+@pytest.mark.parametrize("solver", ["auto", "newton", "bundle"])
+def test_overflow_is_refused(solver):
     with pytest.raises(ValueError, match="squares overflow"):
-        solve(X0 * 1e200, Y0)
+        solve(X0 * 1e200, Y0, solver=solver)
+
+
+HUGE = [(1e308, None), (1e300, None), (1e200, None), (1.0, 1e306), (1.0, 1e300)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("C", "weight"), HUGE)
+def test_no_certificate_from_numbers_that_are_not_finite(C, weight, solver, loss):
+    # Two rows that are easily told apart, and many that are not: the first have a solution, |w|^2 / 2 = 1/2.
+    for X, y in ((np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([1.0, -1.0])), (X0[:200], Y0[:200])):
+        given = None if weight is None else np.full(len(y), weight)
+        r = solve(X, y, 1.5, 0.5, C, 1e-3, loss, solver, given, max_passes=200)
+        assert r.w.shape == (X.shape[1],)
+        assert np.isfinite(r.w).all()
+        assert r.converged == (r.gap <= 1e-3)
+        assert r.status.where or r.converged
+        if r.converged:
+            assert np.isfinite(r.objective)
+            assert len(y) == 2
+            if loss == "hinge":
+                np.testing.assert_allclose(r.w, [1.0, 0.0], atol=1e-6)
+
+
+def test_an_objective_that_overflows_says_so():
+    r = solve(np.array([[1.0, 2.0], [-1.0, 0.5]]), [1, -1], C=1e308)
+    assert not r.converged
+    assert r.gap == np.inf
+    assert "C times costs and sample weights is too large" in str(r.status)
+    assert (r.w == 0.0).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_limit_is_said(solver):
+    r = solve(X0, Y0, C=10.0, tol=1e-9, solver=solver, max_passes=4)
+    assert str(r.status) == "limit reached: the passes over the rows are used up"
+    assert 0.0 < r.gap <= 1.0

@@ -24,12 +24,12 @@ from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
 from ..solvers.linear import cost_sensitive
 from ..solvers.linear.can import can
+from ..solvers.linear.resampling import Goal
 from ..solvers.linear.search import (
     Candidate,
     CostModel,
     Effort,
     Exploration,
-    Goal,
     Sample,
     costs_of_ratio,
     linearised_costs,

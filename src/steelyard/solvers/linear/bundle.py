@@ -93,14 +93,16 @@ def class_risks(
 
 @dataclass(frozen=True)
 class BundleOptions:
-    """How the bundle works. Figures: 54 points of the grid of `benchmarks/batch.py` on 20,000 rows of letter, ijcnn1, a9a.
+    """How the bundle works. The figures are of the grid of `benchmarks/batch.py` up to C = 0.7, on 20,000 rows of
+    letter, ijcnn1 and a9a.
 
     ``mu`` is where the cut is taken between the best point and the master's (eq. 12; the paper tries 0.1 to 1): 0.02 to
-    0.2 differ by a tenth in rounds, 0.5 needs half as many again. ``slack`` is how far from its optimum a master's answer may be, as a
-    share of the gap that is wanted: what it gives away stays far below that gap, and 0.01 to 0.2 need the same rounds.
-    A track that has not brought its gap down by a tenth in `patience` rounds is given up: its cuts are too steep for
-    the arithmetic. The longest such wait was 4 rounds (9 with mu = 0.5). A cut that no master has used for `idle`
-    rounds is dropped: with 20 there are as many rounds as without dropping and half the cuts, with 5 up to 7 % more.
+    0.2 differ by a tenth in rounds, 0.5 needs half as many again. ``slack`` is how far from its optimum a master's
+    answer may be, as a share of the gap that is wanted: what it gives away stays far below that gap, and 0.01 to 0.2
+    need the same rounds. A track that has not brought its gap down by a tenth in `patience` rounds is given up: its
+    cuts are too steep for the arithmetic. The longest such wait was 4 rounds (9 with mu = 0.5). A cut that no master
+    has used for `idle` rounds is dropped: with 20 there are as many rounds as without dropping and half the cuts, with
+    5 up to 7 % more.
     """
 
     mu: float = 0.1

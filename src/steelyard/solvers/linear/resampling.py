@@ -39,7 +39,7 @@ BINS = 2048  # thresholds looked at, to a class: rates in steps of 0.05 %, far b
 MARGINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)  # finer steps led to the same rates (docs/batch.md)
 ROUNDING = 1e-9  # of rates and values near 1; sums over up to 10^7 rows stay below it
 ROWS_AT_ONCE = 16384  # times 2 DRAWS numbers: 5 MB, or 10 MB with weights
-MOST = 255  # times that one row is in a draw, as counts are kept in a byte: of n rows none ever is more than a dozen times
+MOST = 255  # times that a row can be in a draw, as counts are kept in bytes; hardly ever a dozen times
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ RowNumbers = NDArray[np.intp]
 SCORES_AT_ONCE = 2**20  # numbers: 8 MB, so that scores of many models never weigh more than a few columns of X
 MAX_PASSES = 1000  # of one fold's model: one that is not at the wanted gap by then is good enough to be compared
 TRAINING_SHARE = 0.8  # a sample of more than this share of the rows would save less than it loses
-FEWEST_OF_A_CLASS = 200  # rows of a class that a sample keeps, where there are so many: rates then move by half a percent
+FEWEST_OF_A_CLASS = 200  # rows that a sample keeps, where there are so many: rates then move in steps of half a percent
 
 
 @dataclass(frozen=True)
