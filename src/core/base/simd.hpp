@@ -36,7 +36,8 @@
 
 namespace steelyard {
 
-// may_throw(&Class::function): the same function, or member function, as one of which the compiler knows nothing.
+// The same function, or member function, as one of which the compiler knows nothing:
+//   may_throw(&find<R>)(rows)        (this->*may_throw(&Search::step))(x)
 template <class Function>
 STEELYARD_INLINE Function may_throw(Function function) {
 #if defined(__GNUC__)

@@ -63,7 +63,9 @@ public:
 
     // out[2 k + c] = R_c of track k at w + at[k] (w_t - w)
     void risks(const Tracks& tracks, const double* at, double* out, const Stop& stop) {
-        each(tracks, stop, [&](auto loss, Index k, Point& p) { risk_at(loss, p, at[k], out + 2 * k, stop); });
+        each(tracks, stop, [&](auto loss, Index k, Point& p) {
+            (this->*may_throw(&ClassRisks::risk_at<decltype(loss)>))(loss, p, at[k], out + 2 * k, stop);
+        });
     }
 
     // caps[2 k + c], and w.p and p.p of p = w_t - w for each track
@@ -72,14 +74,17 @@ public:
         each(tracks, stop, [&](auto loss, Index k, Point& p) {
             std::vector<Kink> kinks = borrow();
             const ClassCost cost{y_, weight_, {caps[2 * k], caps[2 * k + 1]}};
-            steps[k] = step(loss, {n_, cost, p.m.data(), p.ahead.data(), wp[k], pp[k]}, kinks, stop);
+            const Ray<ClassCost> ray{n_, cost, p.m.data(), p.ahead.data(), wp[k], pp[k]};
+            steps[k] = (this->*may_throw(&ClassRisks::step<decltype(loss)>))(loss, ray, kinks, stop);
             give_back(std::move(kinks));
         });
     }
 
     // out: the risks at the new best point
     void move(const Tracks& tracks, const double* best, const double* cut, double* out, const Stop& stop) {
-        each(tracks, stop, [&](auto loss, Index k, Point& p) { go(loss, p, best[k], cut[k], out + 2 * k, stop); });
+        each(tracks, stop, [&](auto loss, Index k, Point& p) {
+            (this->*may_throw(&ClassRisks::go<decltype(loss)>))(loss, p, best[k], cut[k], out + 2 * k, stop);
+        });
     }
 
     // g: 2 x columns numbers a track, h: 2 numbers a track

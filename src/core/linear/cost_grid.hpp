@@ -136,12 +136,13 @@ private:
 
     Solution newton(const Risk& risk, const Solution* start, double max_passes) {
         if (!newton_) newton_ = std::make_unique<Newton<L, R>>(rows_);
-        return newton_->solve(risk, up_to(max_passes), start);
+        return (newton_.get()->*may_throw(&Newton<L, R>::solve))(risk, up_to(max_passes), start);
     }
 
     Solution descend(const Risk& risk, const Solution* start, double max_passes) {
         if (!descent_) descent_ = std::make_unique<CoordinateDescent<L, R>>(rows_, square_);
-        Solution found = descent_->solve(risk, up_to(max_passes), start);
+        using Descent = CoordinateDescent<L, R>;
+        Solution found = (descent_.get()->*may_throw(&Descent::solve))(risk, up_to(max_passes), start);
         if (start) found.rounding = start->rounding;
         return found;
     }
