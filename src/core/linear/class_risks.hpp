@@ -142,7 +142,7 @@ private:
     template <class R>
     STEELYARD_CLONES void forward(const R& rows, const Tracks& tracks, const double* W, Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
-            fetch_ahead(rows, i);
+            look_ahead(rows, i, end);
             const auto x = rows.row(i);
             for (Index k = 0; k < tracks.count; ++k) {
                 Point& p = points_[static_cast<std::size_t>(tracks.which[k])];
@@ -193,7 +193,7 @@ private:
         for (Index i = begin; i < end; ++i) {
             const double s = weight(i);
             if (s == 0) continue;
-            fetch_ahead(rows, i);
+            look_ahead(rows, i, end);
             const auto x = rows.row(i);
             double* piece = out + (y_[i] > 0 ? d_ + 1 : 0);
             for (Index k = 0; k < tracks.count; ++k, piece += 2 * (d_ + 1)) {

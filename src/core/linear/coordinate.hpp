@@ -153,6 +153,7 @@ private:
 
     // Every active row once, in random order. Sets spread_, and returns the largest projected gradient.
     STEELYARD_INLINE double one_sweep(const Risk& risk, double slack, const Stop* stop) {
+        constexpr Index ahead = 8;  // rows, as in `look_ahead`: sweeps visit them in random order
         const R rows = rows_;
         double high = -HUGE_VAL, low = HUGE_VAL;
         shuffle(stop);
@@ -160,7 +161,7 @@ private:
         Index size = static_cast<Index>(active_.size());
         for (Index k = 0; k < size; ++k) {
             ask();
-            if (k + rows_ahead < size) rows.prefetch(active_[k + rows_ahead]);
+            if (k + ahead < size) rows.prefetch(active_[k + ahead]);
             const Index i = active_[k];
             const auto x = rows.row(i);
             const double gradient = DualCoordinate<L>::gradient(b_[i], risk.y[i] * x.dot(w_.data()));

@@ -152,7 +152,7 @@ private:
         double primal = 0, dual = 0, rounding = 0;
         in_pieces(n_, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
             for (Index i = begin; i < end; ++i) {
-                fetch_ahead(rows_, i);
+                look_ahead(rows_, i, end);
                 const double c = risk.cost[i], b = loss.share(m_[i]);
                 const double value = L::value(m_[i]), term = L::dual_term(b);
                 share_[i] = b;
@@ -194,7 +194,7 @@ private:
         // A row costs up to d^2 here, so pieces are shorter.
         in_pieces(n_, rows_a_piece / 8, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
             for (Index i = begin; i < end; ++i) {
-                fetch_ahead(rows, i);
+                look_ahead(rows, i, end);
                 const double c = risk.cost[i] * loss.curvature(m_[i]);
                 if (c != 0) add_outer(rows.row(i), c, H_.data(), d_);
             }

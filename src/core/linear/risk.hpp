@@ -89,21 +89,14 @@ inline bool all_finite(const std::vector<double>& v) {
     return sum == 0;
 }
 
-// Rows that do not lie one after another are asked for this many rows before they are read: some hundred nanoseconds.
-constexpr Index rows_ahead = 8;
-
 // Loops take rows by value: where nobody else can reach them the compiler keeps their pointers in registers.
-template <class R>
-STEELYARD_INLINE void fetch_ahead(const R& rows, Index i) {
-    if (rows.which && i + rows_ahead < rows.n_rows) rows.prefetch(i + rows_ahead);
-}
 
 // m_i = y_i x_i.w
 template <class R>
 STEELYARD_INLINE void margins(const R rows, const double* y, const double* w, double* m, const Stop* stop) {
     in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
         for (Index i = begin; i < end; ++i) {
-            fetch_ahead(rows, i);
+            look_ahead(rows, i, end);
             m[i] = y[i] * rows.row(i).dot(w);
         }
     });
@@ -115,7 +108,7 @@ STEELYARD_INLINE void pull(const R rows, const Risk& risk, const double* b, std:
     std::fill(v.begin(), v.end(), 0.0);
     in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
         for (Index i = begin; i < end; ++i) {
-            fetch_ahead(rows, i);
+            look_ahead(rows, i, end);
             const double force = risk.cost[i] * b[i] * risk.y[i];
             if (force != 0) rows.row(i).add_to(v.data(), force);
         }
