@@ -27,10 +27,12 @@ import steelyard as sy
 from _run import RESULTS, interleaved, write
 from _sets import binary, raw, with_constant
 from steelyard.estimators._path_features import KernelFeatures
+from steelyard.rows import Rows
 from steelyard.solvers.kernel import smo
 from steelyard.solvers.linear.cost_sensitive import solve_grid
 from steelyard.solvers.path import approximate as approximate_path
-from steelyard.solvers.path.exact import PathKernel, trace
+from steelyard.solvers.path.exact import trace
+from steelyard.solvers.path.problem import PathKernel
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from reference.cost_path import algorithm_1, costs, objective
@@ -230,7 +232,7 @@ def one_kernel(name):
     features, kept = KernelFeatures(kind, params, constant=True), {}
     jobs = {
         "dual": lambda: kept.update(dual=trace(X, sign, 1.0, kernel=PathKernel(kind, **params))),
-        "factor": lambda: kept.update(F=features.fit(X)),
+        "factor": lambda: kept.update(F=features.train(Rows.of(X))),
         "features": lambda: kept.update(features=trace(kept["F"], sign, 1.0)),
         "svc": lambda: SVC(kernel=kind, **params).fit(X, y),
     }
@@ -269,7 +271,7 @@ def kernel_optimality():
 def optimality_of_kernel(name, C):
     X, _, sign, kind, params = kernel_problem(name)
     K = pairwise_kernels(X, metric=kind, **params) + 1.0
-    F = KernelFeatures(kind, params, constant=True).fit(X)
+    F = with_constant(KernelFeatures(kind, params).fit(X))
     dual, features = trace(X, sign, C, kernel=PathKernel(kind, **params)), trace(F, sign, C)
     return {
         "kinks": len(dual.kinks), "kkt": dual.audit(), "features_kkt": features.audit(),

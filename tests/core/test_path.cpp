@@ -1,7 +1,10 @@
 // The cost path and its parts, built plain and under the sanitizers.
 
+#include <thread>
+
 #include "path/approximate.hpp"
 #include "path/audit.hpp"
+#include "path/crossings.hpp"
 #include "path/equal_rows.hpp"
 #include "path/kernel_space.hpp"
 #include "path/trace.hpp"
@@ -104,8 +107,11 @@ static void test_equal_rows() {
     expect(EqualRows<DenseRows<double>>(dense, label).first() == expected, "dense; the label counts, and -0 is 0");
     const double values[] = {1, 2, 1, 1, 2};
     const std::int32_t columns[] = {0, 1, 0, 0, 1}, starts[] = {0, 1, 2, 3, 4, 5};
-    const SparseRows<double, std::int32_t> sparse{values, columns, starts, 5, 2};
-    expect(EqualRows<SparseRows<double, std::int32_t>>(sparse, label).first() == expected, "sparse");
+    const SparseRows<double> sparse{values, columns, starts, 5, 2};
+    expect(EqualRows<SparseRows<double>>(sparse, label).first() == expected, "sparse");
+    const Index which[] = {4, 3, 1, 0};
+    const auto view = viewed(sparse, {which, 4, 1.0});
+    expect(EqualRows<SparseRows<double>>(view, label).first() == std::vector<Index>({0, 1, 0, 3}), "a view");
 }
 
 static void test_optimal_at_every_kink(Ties ties, const char* what) {
@@ -114,7 +120,7 @@ static void test_optimal_at_every_kink(Ties ties, const char* what) {
         const auto space = data.space();
         const PathLog log = trace(data);
         PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, log);
-        expect(log.size() > 20 && !log.interrupted, what);
+        expect(log.size() > 20 && log.end == 1, what);
         expect(std::is_sorted(log.tau.begin(), log.tau.end()), "kinks are sorted");
         expect(audit.worst(1) < 1e-8, what);
     }
@@ -169,14 +175,95 @@ static void test_ties_at_the_start() {
            "ties at the start");
 }
 
-static void test_stopping_keeps_what_was_traced() {
+// A token that wants an end at its first look, 50 ms after it was made.
+struct Now : Stop {
+    bool look() const override { return true; }
+};
+
+template <class Task>
+static bool is_stopped(Task&& task) {
+    const Now now;
+    std::this_thread::sleep_for(2 * Stop::between_looks);
+    try {
+        task(&now);
+        return false;
+    } catch (const Stopped&) {
+        return true;
+    }
+}
+
+static void test_everything_stops() {
     const Data data = make(600, 6, Ties::none, 5);
     const auto space = data.space();
-    int asked = 0;
-    const PathLog log = PathTrace<Linear>(space, {data.given(), 0, 1}, [&] { return ++asked > 95; }).trace();
-    expect(log.interrupted && log.end > 0 && log.end < 1 && log.size() > 0, "interrupted on the way");
-    PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, log);
-    expect(audit.worst(1) < 1e-8, "what was traced is optimal");
+    const auto rows = data.rows();
+    const PathLog log = trace(data);
+    const PathProblem problem{data.given(), 0, 1};
+    expect(is_stopped([&](const Stop* stop) { PathTrace<Linear>(space, problem, stop).trace(); }), "the trace");
+    std::vector<double> w(6);
+    expect(
+        is_stopped([&](const Stop* stop) { PathReplay<Linear>(space, data.given(), log, stop).recover(0.5, &w[0]); }),
+        "one model");
+    expect(is_stopped([&](const Stop* stop) {
+               PathReplay<Linear>(space, data.given(), log, stop).visit(0, log.size() + 2, [](Index, const auto&) {});
+           }),
+           "a walk");
+    const AuditProblem audited{data.given(), data.original.data(), 1.0};
+    expect(is_stopped([&](const Stop* stop) { PathAudit<Linear>(space, audited, log, stop).worst(1); }), "the audit");
+    KernelRowsOf<double> kernel(data.rows(), {KernelKind::rbf, 0.7, 0, 1, 1.0}, 1e7);
+    const KernelSpace functions(kernel);
+    expect(is_stopped([&](const Stop* stop) { PathTrace<KernelSpace>(functions, problem, stop).trace(); }), "a kernel");
+    const std::vector<double> weight(600, 1.0);
+    const ApproximateProblem approximate{data.sign.data(), weight.data(), 1.0, 0, 1, 1e-4};
+    using Trace = ApproximateTrace<DenseRows<double>>;
+    expect(is_stopped([&](const Stop* stop) { Trace(rows, approximate, stop).trace(); }), "the approximate path");
+    Data large = make(50000, 30, Ties::none, 6);
+    const auto many = large.rows();
+    expect(is_stopped([&](const Stop* stop) { EqualRows<DenseRows<double>>(many, &large.sign[0], stop).first(); }),
+           "equal rows");
+    const std::vector<double> tau{0, 1}, models(60, 0.5), way{0, 1}, norm(50000, 1.0);
+    const PathKnots knots{tau.data(), models.data(), way.data(), 2, 30};
+    expect(is_stopped([&](const Stop* stop) { find_crossings(many, norm.data(), knots, stop); }), "crossings");
+}
+
+// A view with a constant column has the path of the matrix with a column of ones; float and 64-bit indices too.
+template <class R>
+static void expect_same_path(const R& rows, const Data& data, const PathLog& log, const char* what) {
+    const LinearSpace<R> space(rows);
+    const PathLog found = PathTrace<LinearSpace<R>>(space, {data.given(), 0, 1}).trace();
+    double apart = found.size() == log.size() ? 0 : 1;
+    for (Index k = 0; k < std::min(log.size(), found.size()); ++k)
+        apart = std::max(apart, std::fabs(log.tau[k] - found.tau[k]));
+    expect(apart < 1e-9, what);
+    PathAudit<LinearSpace<R>> audit(space, {data.given(), data.original.data(), 1.0}, found);
+    expect(audit.worst(1) < 1e-8, what);
+}
+
+static void test_all_kinds_of_rows() {
+    const Index n = 80, d = 5;
+    Data data = make(n, d, Ties::none, 8);
+    for (double& x : data.X) x = static_cast<double>(static_cast<float>(x));
+    const PathLog log = trace(data);
+    std::vector<double> dense;
+    std::vector<float> narrow;
+    std::vector<Index> columns, starts{0}, which;
+    for (Index i = n - 1; i >= 0; --i) {  // the other way round, and each row once more: the view puts it right
+        for (int copy = 0; copy < 2; ++copy)
+            for (Index j = 0; j + 1 < d; ++j) {
+                dense.push_back(data.X[i * d + j]);
+                narrow.push_back(static_cast<float>(data.X[i * d + j]));
+                columns.push_back(j);
+            }
+        starts.push_back(static_cast<Index>(columns.size()) - (d - 1));
+        starts.push_back(static_cast<Index>(columns.size()));
+    }
+    for (Index i = 0; i < n; ++i) which.push_back(2 * (n - 1 - i));
+    const View view{which.data(), n, 1.0};
+    expect_same_path(viewed(DenseRows<double>(dense.data(), 2 * n, d - 1), view), data, log, "a dense view");
+    expect_same_path(viewed(DenseRows<float>(narrow.data(), 2 * n, d - 1), view), data, log, "float");
+    expect_same_path(viewed(SparseRows<float>(narrow.data(), columns.data(), starts.data(), 2 * n, d - 1), view), data,
+                     log, "sparse floats, 64-bit indices");
+    expect_same_path(viewed(SparseRows<double>(dense.data(), columns.data(), starts.data(), 2 * n, d - 1), view), data,
+                     log, "sparse");
 }
 
 // The kernel x.z + 1 on the columns without the constant one: the dual form must find the path of the features, kink by
@@ -190,7 +277,7 @@ static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
     const auto features = data.space();
     const KernelSpace space(kernel);
     const PathLog log = trace(data), dual = PathTrace<KernelSpace>(space, {data.given(), 0, 1}).trace();
-    expect(!dual.interrupted && dual.size() > 20 && dual.size() == log.size(), "as many kinks");
+    expect(dual.end == 1 && dual.size() > 20 && dual.size() == log.size(), "as many kinks");
     double apart = 0;
     for (Index k = 0; k < std::min(log.size(), dual.size()); ++k)
         apart = std::max(apart, std::fabs(log.tau[k] - dual.tau[k]));
@@ -265,27 +352,65 @@ static void test_members_of_a_kernel() {
     expect(worst < 1e-8, "a value is the force's and the members'");
 }
 
-// Stopped while a knot is being solved, the approximate path keeps the knots it had, and they are those of the whole
-// path.
-static void test_stopping_inside_a_knot() {
-    const Data data = make(400, 6, Ties::none, 6);
-    const std::vector<double> weight(400, 1.0);
-    const ApproximateProblem problem{data.sign.data(), weight.data(), 1.0, 0, 1, 1e-4};
-    const auto rows = data.rows();
-    using Trace = ApproximateTrace<DenseRows<double>>;
-    int asked = 0;
-    const ApproximatePath whole = Trace(rows, problem, [&] { return ++asked < 0; }).trace();
-    expect(!whole.interrupted && asked > 4 * static_cast<int>(whole.tau.size()), "asked many times a knot");
-    for (const int share : {2, 3, 5}) {
-        int left = asked / share;
-        const ApproximatePath part = Trace(rows, problem, [&] { return --left < 0; }).trace();
-        expect(part.interrupted && part.tau.size() > 1 && part.tau.size() < whole.tau.size(), "a part was kept");
-        expect(left >= -2, "and it stopped at once");
-        for (std::size_t k = 0; k < part.tau.size(); ++k) expect(part.tau[k] == whole.tau[k], "the same knots");
-        for (std::size_t k = 0; k < part.w.size(); ++k) expect(part.w[k] == whole.w[k], "the same models");
+// The gap against every l of a fine grid, for random parabolas U >= 0 and D, among them D < 0 at a knot.
+static void test_the_certified_gap_is_one() {
+    Shuffler random{1};
+    const auto uniform = [&] { return static_cast<double>(random.below(1 << 20)) / (1 << 20); };
+    const double tol = 0.1;
+    int proved = 0, negative = 0;
+    for (int trial = 0; trial < 3000; ++trial) {
+        const double u0 = trial % 3 ? 1 + uniform() : 0, u1 = uniform(), u2 = uniform();
+        const double d0 = u0 - (trial % 2 ? 0.1 : 2) * uniform(), d1 = u1 * uniform() + 0.2 * uniform(), d2 = uniform();
+        const auto U = [&](double l) { return u0 + u1 * l + u2 * l * l; };
+        const auto D = [&](double l) { return d0 + d1 * l - d2 * l * l; };
+        const double gap = certified_gap({{U(0), D(0)}, {U(0.5), D(0.5)}, {U(1), D(1)}}, tol);
+        negative += D(0) < 0;
+        if (gap == 1) continue;
+        ++proved;
+        double least = -1;  // of D - (1 - t) U with a t a little smaller than the gap: the bound is not idle
+        for (double l = 0; l <= 1; l += 1e-3) {
+            expect(D(l) - (1 - gap) * U(l) >= -1e-9, "proved at every l");
+            least = std::max(least, (1 - gap + 0.03 * tol) * U(l) - D(l));
+        }
+        expect(least > -1e-3 || gap < 0.02 * tol, "and hardly more than is needed");
     }
-    int none = 2;
-    expect(Trace(rows, problem, [&] { return --none < 0; }).trace().tau.empty(), "nothing certified, nothing kept");
+    expect(proved > 100 && negative > 100, "both kinds were seen");
+    expect(certified_gap({{0, -3}, {0.5, 0.45}, {1, 0.95}}, tol) == 1, "no proof from a dual value below zero");
+    expect(certified_gap({{1, 1}, {NAN, 1}, {1, 1}}, tol) == 1, "nor from NaN");
+    expect(certified_gap({{HUGE_VAL, HUGE_VAL}, {1, 1}, {1, 1}}, tol) == 1, "nor from infinity");
+}
+
+// Knots that the engine cannot solve: the path ends at a coarse grid with an honest gap, and says where.
+static void test_an_approximate_path_that_falls_short_ends() {
+    Data data = make(120, 6, Ties::none, 6);
+    for (double& x : data.X) x *= 1e8;
+    const auto rows = data.rows();
+    const std::vector<double> weight(120, 1.0);
+    const ApproximatePath path =
+        ApproximateTrace<DenseRows<double>>(rows, {data.sign.data(), weight.data(), 1.0, 0, 1, 1e-3}).trace();
+    expect(path.ended == Ended::limit && path.gap > 1e-3 && path.gap <= 1, "short of tol");
+    expect(path.tau.size() <= 40 && path.tau.front() == 0 && path.tau.back() == 1, "on a coarse grid");
+    expect(path.where >= 0 && path.where <= 1, "and says where");
+}
+
+static void test_what_overflows_is_refused() {
+    Data data = make(50, 4, Ties::none, 6);
+    const auto rows = data.rows();
+    const std::vector<double> weight(50, 1e306);
+    int refused = 0;
+    try {
+        ApproximateTrace<DenseRows<double>>(rows, {data.sign.data(), weight.data(), 1.0, 0, 1, 1e-3}).trace();
+    } catch (const std::invalid_argument&) {
+        ++refused;
+    }
+    for (CostBox& b : data.box) b.high *= 1e306, b.high_rate *= 1e306;
+    const auto space = data.space();
+    try {
+        PathTrace<Linear>(space, {data.given(), 0, 1}).trace();
+    } catch (const std::invalid_argument&) {
+        ++refused;
+    }
+    expect(refused == 2, "both paths refuse it");
 }
 
 // Sums of large terms that cancel: the remainder is what a double alone would have lost.
@@ -310,8 +435,11 @@ int main() {
     test_audit_finds_a_wrong_path();
     test_replay_equals_trace();
     test_ties_at_the_start();
-    test_stopping_keeps_what_was_traced();
-    test_stopping_inside_a_knot();
+    test_everything_stops();
+    test_all_kinds_of_rows();
+    test_the_certified_gap_is_one();
+    test_an_approximate_path_that_falls_short_ends();
+    test_what_overflows_is_refused();
     for (Ties ties : {Ties::none, Ties::integers, Ties::copies}) {
         test_dual_form_equals_primal_form(ties, 1e6);
         test_dual_form_equals_primal_form(ties, 0);

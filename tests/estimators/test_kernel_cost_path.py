@@ -93,7 +93,7 @@ def test_quantiles_by_a_kernel_are_those_of_the_models():
         assert np.mean(y <= found[:, k] + 1e-7) == pytest.approx(tau, abs=0.08)
 
 
-@pytest.mark.filterwarnings("ignore:margins are known to")
+@pytest.mark.filterwarnings("ignore:numerical trouble. margins are known to")
 @pytest.mark.parametrize("C", [1e-8, 1e8])
 def test_extreme_regularisation_is_right_or_said_to_be_wrong(C):
     """Tiny C: every multiplier is at its bound. Huge C: the separable set is separated, or the failure has a name."""
@@ -110,3 +110,14 @@ def test_extreme_regularisation_is_right_or_said_to_be_wrong(C):
         np.testing.assert_allclose(path.at(0.4).decision_function(X[:80]), score, rtol=1e-9)
     else:
         assert (path.at(0.4).predict(X[:80]) == Y[:80]).all()
+
+
+def test_float32_rows_are_computed_with_in_double():
+    narrow = X.astype(np.float32)
+    ours = sy.CostPath(C=0.5, kernel="rbf", gamma=GAMMA).fit(narrow[TRAIN], Y[TRAIN])
+    plain = sy.CostPath(C=0.5, kernel="rbf", gamma=GAMMA).fit(narrow[TRAIN].astype(np.float64), Y[TRAIN])
+    wide = narrow[TEST].astype(np.float64)
+    np.testing.assert_allclose(
+        ours.at(0.3).decision_function(narrow[TEST]), plain.at(0.3).decision_function(wide), atol=1e-9
+    )
+    np.testing.assert_allclose(ours.predict_proba(narrow[TEST]), plain.predict_proba(wide), atol=1e-7)

@@ -176,7 +176,7 @@ def test_mistakes_are_named(path):
     part = sy.QuantilePath(tau_range=(0.6, 0.9)).fit(X[:50], Y[:50])
     with pytest.raises(ValueError, match=r"tau in \[0.6, 0.9\]"):
         part.predict(X)
-    for wrong, message in (({"C": 0.0}, "C must be positive"), ({"kernel": "sigmoid"}, "kernel is one of"), ({"tau_range": (0.0, 2.0)}, "tau_range")):  # fmt: skip
+    for wrong, message in (({"C": 0.0}, "C must be a finite number above 0"), ({"kernel": "sigmoid"}, "kernel must be one of"), ({"tau_range": (0.0, 2.0)}, "tau_range")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             sy.QuantilePath(**wrong).fit(X[:50], Y[:50])
     with pytest.raises(ValueError, match="zero"):
@@ -185,3 +185,13 @@ def test_mistakes_are_named(path):
         sy.QuantilePath().at(0.5)
     with pytest.raises(TypeError, match="comes fitted"):
         clone(path.at(0.5)).fit(X, Y)
+
+
+def test_float32_rows_stay_float32_and_overflowing_costs_are_refused():
+    narrow = X[TRAIN].astype(np.float32)
+    ours = sy.QuantilePath(C=1.0).fit(narrow, Y[TRAIN])
+    plain = sy.QuantilePath(C=1.0).fit(narrow.astype(np.float64), Y[TRAIN])
+    assert ours._path.problem.rows.source is narrow
+    np.testing.assert_allclose(ours.predict(narrow, [0.2, 0.8]), plain.predict(narrow, [0.2, 0.8]), atol=1e-8)
+    with pytest.raises(ValueError, match="too large to compute with"):
+        sy.QuantilePath(C=1e306).fit(narrow, Y[TRAIN])

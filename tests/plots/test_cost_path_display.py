@@ -67,11 +67,14 @@ def test_coefficients_over_tau(pos_label):
     path = sy.CostPath(C=0.1, pos_label=pos_label).fit(X[TRAIN], Y[TRAIN])
     display = sy.CostPathDisplay.from_estimator(path, kind="coefficients", n_labels=3)
     assert set(display.lines_) == {"x0", "x1", "x2", "x3", "x4", "intercept"}
+    toward = 1 if pos_label == 1 else -1  # what is drawn is the positive class, as it is for the rates
     for tau in np.random.default_rng(1).uniform(0, 1, 20):
         point = path.at(tau)
         drawn = [np.interp(tau, *display.lines_[name].get_data()) for name in ("x0", "x1", "x2", "x3", "x4")]
-        np.testing.assert_allclose(drawn, point.coef_[0], atol=1e-6)
-        assert np.interp(tau, *display.lines_["intercept"].get_data()) == pytest.approx(point.intercept_[0], abs=1e-6)
+        np.testing.assert_allclose(drawn, toward * point.coef_[0], atol=1e-6)
+        intercept = np.interp(tau, *display.lines_["intercept"].get_data())
+        assert intercept == pytest.approx(toward * point.intercept_[0], abs=1e-6)
+    assert f"for {pos_label}" in display.ax_.get_ylabel()
     assert len(display.ax_.get_legend().get_texts()) == 3
     largest = max(display.lines_, key=lambda name: np.abs(display.lines_[name].get_ydata()).max())
     assert display.ax_.get_legend().get_texts()[0].get_text() == largest

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from reference.cost_path import objective
+from steelyard.solvers.linear import cost_sensitive
 from steelyard.solvers.path import approximate as approximate_path
 from steelyard.solvers.path import exact as cost_path
 
@@ -66,3 +67,27 @@ def test_sparse_rows_weights_and_a_part_of_the_range():
 def test_bad_tolerances_are_refused(tol):
     with pytest.raises(ValueError, match="tol is"):
         approximate_path.trace(np.eye(2), [1, -1], tol=tol)
+
+
+def test_a_path_that_falls_short_has_an_honest_gap():
+    """Columns of very different scale: some knots are out of reach, and the gap that is reported still holds."""
+    X, y = data(6)
+    X = X * np.logspace(0, 7, X.shape[1])
+    path = approximate_path.trace(X, y, 1.0, tol=1e-6)
+    assert not path.converged
+    assert str(path.status).startswith("limit reached: the relative gap is")
+    assert 1e-6 < path.gap <= 1.0
+    assert len(path.tau) < 5000
+    best = [
+        cost_sensitive.solve(X, y, 2 * (1 - t), 2 * t, 1.0, tol=1e-4, max_passes=20_000).objective for t in (0.3, 0.6)
+    ]
+    ours = [objective(X, y, path.models(t)[0], t, 1.0) for t in (0.3, 0.6)]
+    assert (np.array(ours) * (1 - path.gap) <= np.array(best) * (1 + 1e-9)).all()
+
+
+def test_one_class_alone_has_a_path():
+    """At tau = 1 nothing costs anything: objective and dual are 0, and the gap is proved all the same."""
+    X, _ = data(7)
+    path = approximate_path.trace(X, np.ones(len(X)), 1.0)
+    assert path.converged
+    np.testing.assert_allclose(path.models(1.0), 0.0, atol=1e-9)

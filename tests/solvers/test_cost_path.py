@@ -187,6 +187,102 @@ def test_paths_pickle():
     again = pickle.loads(pickle.dumps(path))
     np.testing.assert_array_equal(again.models([0.2, 0.7]), path.models([0.2, 0.7]))
     np.testing.assert_array_equal(again.kinks, path.kinks)
+    assert again.audit() == path.audit()
+
+
+def test_pickles_of_a_path_are_arrays():
+    X, y = sample("normal", np.random.default_rng(11), 1500)
+    log = trace(X, y).log
+    numbers = 8 * log.n_checkpoints * (2 * 4 + 8) + 14 * len(log.tau) + len(X)
+    assert len(pickle.dumps(log)) < 1.2 * numbers + 2000
+
+
+def broken_states(state):
+    """The state with one thing wrong at a time."""
+    numbers, tau, row, origin, to, side, _, event, _, _, count, members, forces = state
+
+    def changed(array, k, value):
+        return np.r_[array[:k], np.array([value], dtype=array.dtype), array[k + 1 :]]
+
+    k = int(np.flatnonzero(origin == 1)[0])  # a row that leaves the margin
+    wrong = {
+        1: [tau[:-1], tau[::-1].copy(), changed(tau, 3, np.nan)],
+        2: [changed(row, 5, 10_000), changed(row, 5, -1), changed(row, k, (row[k] + 1) % len(side)), row[:-1]],
+        3: [changed(origin, 2, 9), origin[:-1]],
+        4: [changed(to, 2, 9), changed(to, 2, -5), to[:-1]],
+        5: [changed(side, 0, 7), side[:-3], changed(side, 1, 1 - min(side[1], 1))],
+        7: [changed(event, 0, 3), changed(event, len(event) - 1, 10**9), event[::-1].copy()],
+        10: [changed(count, 0, -1), changed(count, 0, 10**12)],
+        11: [changed(members, 0, -7), changed(members, 0, 10**9), members[:-1]],
+        12: [forces[:-1]],
+    }
+    for place, values in wrong.items():
+        for value in values:
+            yield (*state[:place], value, *state[place + 1 :])
+    yield state[:-1]
+    yield ((0, *numbers[1:]), *state[1:])
+
+
+def test_a_state_that_no_path_left_is_refused():
+    from steelyard._core import PathLog
+
+    X, y = sample("normal", np.random.default_rng(11), 300)
+    path = trace(X, y)
+    state = path.log.__getstate__()
+    PathLog.__new__(PathLog).__setstate__(state)
+    of_a_kernel = PathLog.__new__(PathLog)
+    of_a_kernel.__setstate__((*state[:6], True, *state[7:]))
+    with pytest.raises(ValueError, match="other rows"):
+        path.problem.on.recover(of_a_kernel, np.array([0.5]))
+    for wrong in broken_states(state):
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            PathLog.__new__(PathLog).__setstate__(wrong)
+
+
+def test_a_log_belongs_to_its_rows():
+    X, y = sample("normal", np.random.default_rng(11), 50)
+    path, other = trace(X, y), trace(X[:30], y[:30])
+    for call in (
+        lambda: path.problem.on.recover(other.log, np.array([0.5])),
+        lambda: path.problem.on.walk(other.log, 0, 2),
+        lambda: path.problem.on.audit(other.log, np.ones(50), 1.0, 1),
+    ):
+        with pytest.raises(ValueError, match="other rows"):
+            call()
+    for tau in (-0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="outside of the path"):
+            path.models(tau)
+    with pytest.raises(ValueError, match="knots"):
+        path.problem.on.walk(path.log, 0, len(path.kinks) + 3)
+
+
+@pytest.mark.parametrize("every", [0, -1])
+def test_an_audit_of_no_knots_is_refused(every):
+    X, y = sample("normal", np.random.default_rng(11), 20)
+    with pytest.raises(ValueError, match="at least 1"):
+        trace(X, y).audit(every)
+
+
+def test_lengths_and_names_are_checked_at_the_core():
+    from steelyard import _core
+    from steelyard.rows import Rows
+
+    X, y = sample("normal", np.random.default_rng(11), 20)
+    rows, one = Rows.of(X).core, np.ones(20)
+    box = np.zeros((20, 4))
+    for arguments in ((one[:5], one, box), (one, one[:5], box), (one, one, box[:5]), (one, one, box[:, :3].copy())):
+        with pytest.raises(ValueError, match=r"entries|four columns"):
+            _core.PathOn(rows, *arguments, None)
+    with pytest.raises(ValueError, match="entries"):
+        _core.equal_rows(rows, one[:5])
+    knots = np.array([0.0, 1.0])
+    for norm, tau, w, way in ((one[:5], knots, np.ones((2, 4)), knots), (one, knots, np.ones((2, 3)), knots), (one, knots[:1], np.ones((2, 4)), knots), (one, knots, np.ones((2, 4)), knots[:1])):  # fmt: skip
+        with pytest.raises(ValueError, match=r"entries|number a column|every knot"):
+            _core.score_crossings(rows, norm, tau, w, way)
+    with pytest.raises(ValueError, match="entries"):
+        _core.trace_approximately(rows, y[:5], None, 1.0, (0.0, 1.0), 1e-3, "coordinate", 0)
+    with pytest.raises(ValueError, match="are solved by"):
+        _core.trace_approximately(rows, y, None, 1.0, (0.0, 1.0), 1e-3, "fast", 0)
 
 
 @pytest.mark.parametrize("tau_range", [(0.5, 0.5), (-0.1, 1.0), (0.2, 1.1), (0.8, 0.2), 0.5, (0.1, 0.2, 0.3)])

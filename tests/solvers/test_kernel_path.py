@@ -8,7 +8,8 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from reference.cost_path import box_programme, costs
-from steelyard.solvers.path.exact import PathKernel, trace, trace_quantiles
+from steelyard.solvers.path.exact import trace, trace_quantiles
+from steelyard.solvers.path.problem import PathKernel
 
 KERNELS = {
     "rbf": PathKernel("rbf", gamma=0.5),

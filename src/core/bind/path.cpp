@@ -1,13 +1,12 @@
 // Bindings of the cost path: tracing, replaying and auditing it, and the sign changes of scores along it.
-#include <nanobind/nanobind.h>
+#include "bind/path.hpp"
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,8 +14,8 @@
 
 #include "bind/arrays.hpp"
 #include "bind/kernel.hpp"
-#include "bind/matrix.hpp"
-#include "bind/path.hpp"
+#include "bind/rows.hpp"
+#include "bind/stop.hpp"
 #include "path/approximate.hpp"
 #include "path/audit.hpp"
 #include "path/crossings.hpp"
@@ -29,9 +28,6 @@ using namespace steelyard;
 
 namespace {
 
-// The exact path computes in float64 only: its kinks are decided in the last digits.
-using PathMatrix = std::variant<DenseRows<double>, SparseRows<double>>;
-
 // low, low_rate, high, high_rate: one row of the matrix is one CostBox.
 const CostBox* boxes(const Matrix& box) {
     static_assert(sizeof(CostBox) == 4 * sizeof(double), "a CostBox is four numbers");
@@ -39,71 +35,67 @@ const CostBox* boxes(const Matrix& box) {
     return reinterpret_cast<const CostBox*>(box.data());
 }
 
-// Ctrl-C ends the trace, and what was traced is kept: the interrupt is taken here and reported in the log. Asked as
-// often as you like, it looks twenty times a second: to look it must wait for Python's lock.
-bool interrupted() {
-    using Clock = std::chrono::steady_clock;
-    thread_local Clock::time_point looked{};
-    const auto now = Clock::now();
-    if (now - looked < std::chrono::milliseconds(50)) return false;
-    looked = now;
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() == 0) return false;
-    PyErr_Clear();
-    return true;
-}
-
 // name, gamma, coef0, degree, constant, bytes of the cache
 using KernelGiven = std::optional<std::tuple<std::string, double, double, int, double, double>>;
 
 // The rows of a path with their signs, targets and boxes, in the space of the features or of a kernel. Keeps the arrays
-// alive that it points into. One caller at a time: a cached row of the kernel may be dropped by the next one.
+// alive that it points into. With a kernel one caller at a time: a cached row may be dropped by the next one.
 class PathOn {
     template <class Task>
     auto in_space(Task&& task) {
-        const nb::gil_scoped_release release;
-        const std::lock_guard<std::mutex> one(busy_);
-        if (kernel_) return task(KernelSpace(*kernel_));
-        return std::visit([&](const auto& x) { return task(LinearSpace<std::decay_t<decltype(x)>>(x)); }, rows_);
+        return without_gil([&](const Stop& stop) {
+            if (!kernel_)
+                return visit(*rows_,
+                             [&](const auto& x) { return task(LinearSpace<std::decay_t<decltype(x)>>(x), stop); });
+            std::unique_lock<std::timed_mutex> one(busy_, std::defer_lock);
+            while (!one.try_lock_for(Stop::between_looks)) stop.check();
+            return task(KernelSpace(*kernel_), stop);
+        });
     }
 
 public:
-    PathOn(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols, Doubles sign, Doubles target,
-           Matrix box, KernelGiven kernel)
-        : kept_(nb::make_tuple(values, columns, starts, sign, target, box)),
-          rows_(rows_as<PathMatrix>(values, columns, starts, n_cols)),
-          given_{sign.data(), target.data(), boxes(box)} {
+    PathOn(const RowsIn& rows, Doubles sign, Doubles target, Matrix box, const KernelGiven& kernel)
+        : rows_(rows), kept_(nb::make_tuple(sign, target, box)), given_{sign.data(), target.data(), boxes(box)} {
+        rows.check_length(sign.shape(0), "sign");
+        rows.check_length(target.shape(0), "target");
+        rows.check_length(box.shape(0), "box");
+        if (rows.n_rows() == 0) throw std::invalid_argument("a path needs rows");
         if (!kernel) return;
         const auto& [name, gamma, coef0, degree, constant, bytes] = *kernel;
-        kernel_ = std::make_unique<KernelRowsOf<double>>(rows_as<Rows>(values, columns, starts, n_cols),
-                                                         kernel_spec(name, gamma, coef0, degree, constant), bytes);
+        const KernelSpec spec = kernel_spec(name, gamma, coef0, degree, constant);
+        const double cache = bytes;
+        without_gil([&](const Stop&) { kernel_ = std::make_unique<KernelRowsOf<double>>(*rows_, spec, cache); });
     }
 
-    PathLog trace(double start, double end, std::uint64_t seed) {
-        return in_space([&](const auto& space) {
-            return PathTrace<std::decay_t<decltype(space)>>(space, {given_, start, end, 30, seed}, interrupted).trace();
+    PathLog trace(std::pair<double, double> range, std::uint64_t seed) {
+        const auto [start, end] = range;
+        if (!(start >= 0 && start < end && end <= 1))
+            throw std::invalid_argument("a range satisfies 0 <= low < high <= 1");
+        return in_space([&, start = start, end = end](const auto& space, const Stop& stop) {
+            return PathTrace<std::decay_t<decltype(space)>>(space, {given_, start, end, seed}, &stop).trace();
         });
     }
 
     OwnedMatrix recover(const PathLog& log, Doubles tau) {
-        std::size_t columns = 1;
+        for (std::size_t k = 0; k < tau.shape(0); ++k)
+            if (!(tau(k) >= log.start && tau(k) <= log.end)) throw std::invalid_argument("tau is outside of the path");
         std::vector<double> out;
-        in_space([&](const auto& space) {
-            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log);
-            columns = static_cast<std::size_t>(space.size());
+        const std::size_t columns = check_log(log);
+        in_space([&](const auto& space, const Stop& stop) {
+            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log, &stop);
             out.resize(tau.shape(0) * columns);
             for (std::size_t k = 0; k < tau.shape(0); ++k) path.recover(tau(k), out.data() + k * columns);
-            return 0;
         });
         return own(std::move(out), columns);
     }
 
     std::tuple<OwnedMatrix, OwnedVector> walk(const PathLog& log, Index first, Index last) {
-        std::size_t columns = 1;
+        if (!(0 <= first && first <= last && last <= log.size() + 2))
+            throw std::invalid_argument("a path of K kinks has the knots 0 .. K + 1");
         std::vector<double> out, speed;
-        in_space([&](const auto& space) {
-            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log);
-            columns = static_cast<std::size_t>(space.size());
+        const std::size_t columns = check_log(log);
+        in_space([&](const auto& space, const Stop& stop) {
+            PathReplay<std::decay_t<decltype(space)>> path(space, given_, log, &stop);
             out.resize(static_cast<std::size_t>(last - first) * columns);
             double* next = out.data();
             path.visit(first, last, [&](Index, const PathPoint&) {
@@ -111,106 +103,98 @@ public:
                 if (!std::decay_t<decltype(space)>::written_out) speed.push_back(path.speed());
                 next += columns;
             });
-            return 0;
         });
         return {own(std::move(out), columns), own(std::move(speed))};
     }
 
     double audit(const PathLog& log, Doubles original, double unit, Index every) {
-        return in_space([&](const auto& space) {
-            return PathAudit<std::decay_t<decltype(space)>>(space, {given_, original.data(), unit}, log).worst(every);
+        rows_.check_length(original.shape(0), "original");
+        if (every < 1) throw std::invalid_argument("every is a number of knots, at least 1");
+        check_log(log);
+        return in_space([&](const auto& space, const Stop& stop) {
+            const AuditProblem problem{given_, original.data(), unit};
+            return PathAudit<std::decay_t<decltype(space)>>(space, problem, log, &stop).worst(every);
         });
     }
 
-    Index n_computed() const { return kernel_ ? kernel_->n_computed() : 0; }
+    Index n_computed() {
+        return in_space([&](const auto&, const Stop&) { return kernel_ ? kernel_->n_computed() : 0; });
+    }
 
 private:
+    // The size of a model; raises if the log is of other rows.
+    std::size_t check_log(const PathLog& log) const {
+        const auto size = static_cast<std::size_t>(kernel_ ? rows_.n_rows() : rows_.n_cols());
+        const bool fits = static_cast<Index>(log.side.size()) == rows_.n_rows() && !log.checkpoints.empty() &&
+                          log.checkpoints.front().forces.p.v.size() == size &&
+                          log.checkpoints.front().forces.p.low.size() == (kernel_ ? size : 0);
+        if (!fits) throw std::invalid_argument("this is the log of a path on other rows");
+        return size;
+    }
+
+    RowsIn rows_;
     nb::object kept_;
-    PathMatrix rows_;
     PathData given_;
     std::unique_ptr<KernelRowsOf<double>> kernel_;
-    std::mutex busy_;
+    std::timed_mutex busy_;
 };
 
-std::vector<Index> equal_rows(AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols,
-                              Doubles label) {
-    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
-    const nb::gil_scoped_release release;
-    return std::visit([&](const auto& x) { return EqualRows<std::decay_t<decltype(x)>>(x, label.data()).first(); },
-                      rows);
+using OwnedIndices = nb::ndarray<nb::numpy, Index, nb::ndim<1>>;
+
+OwnedIndices equal_rows(const RowsIn& rows, Doubles label) {
+    rows.check_length(label.shape(0), "label");
+    auto found = without_gil([&](const Stop& stop) {
+        return visit(*rows, [&](const auto& x) {
+            return std::make_unique<std::vector<Index>>(
+                EqualRows<std::decay_t<decltype(x)>>(x, label.data(), &stop).first());
+        });
+    });
+    auto* kept = found.release();
+    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Index>*>(p); });
+    return OwnedIndices(kept->data(), {kept->size()}, owner);
 }
 
-std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(AnyArray values, OptionalVector columns,
-                                                                  OptionalVector starts, Index n_cols, Doubles norm,
-                                                                  Doubles tau, Matrix w, Doubles way) {
-    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
-    const Knots knots{tau.data(), w.data(), way.data(), static_cast<Index>(tau.shape(0)), n_cols};
-    Crossings found;
-    {
-        const nb::gil_scoped_release release;
-        found = std::visit([&](const auto& x) { return find_crossings(x, norm.data(), knots); }, rows);
-    }
+std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(const RowsIn& rows, Doubles norm, Doubles tau,
+                                                                  Matrix w, Doubles way) {
+    rows.check_length(norm.shape(0), "norm");
+    const std::size_t size = tau.shape(0);
+    if (size == 0 || w.shape(0) != size || way.shape(0) != size)
+        throw std::invalid_argument("every knot needs a tau, a model and a way");
+    if (static_cast<Index>(w.shape(1)) != rows.n_cols()) throw std::invalid_argument("a model has one number a column");
+    const PathKnots knots{tau.data(), w.data(), way.data(), static_cast<Index>(size), rows.n_cols()};
+    Crossings found = without_gil([&](const Stop& stop) {
+        return visit(*rows, [&](const auto& x) { return find_crossings(x, norm.data(), knots, &stop); });
+    });
     return {own(std::move(found.row)), own(std::move(found.tau)), own(std::move(found.sign))};
 }
 
-SolverKind solver_of(const std::string& name) {
+SolverKind knot_solver(const std::string& name) {
     if (name == "newton_first") return SolverKind::newton_first;
-    return name == "coordinate_first" ? SolverKind::coordinate_first : SolverKind::coordinate;
+    if (name == "coordinate_first") return SolverKind::coordinate_first;
+    if (name == "coordinate") return SolverKind::coordinate;
+    throw nb::value_error("the knots of a path are solved by 'coordinate', 'coordinate_first' or 'newton_first'");
 }
 
-std::tuple<OwnedVector, OwnedMatrix, double, double, bool> trace_approximately(
-    AnyArray values, OptionalVector columns, OptionalVector starts, Index n_cols, Doubles y, Doubles weight, double C,
-    double start, double end, double tol, const std::string& solver, std::uint64_t seed) {
-    const auto rows = rows_as<PathMatrix>(values, columns, starts, n_cols);
-    const ApproximateProblem problem{y.data(), weight.data(), C, start, end, tol, solver_of(solver), seed};
-    ApproximatePath found;
-    {
-        const nb::gil_scoped_release release;
-        found = std::visit(
-            [&](const auto& x) { return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem, interrupted).trace(); },
-            rows);
-    }
-    return {own(std::move(found.tau)), own(std::move(found.w), static_cast<std::size_t>(n_cols)), found.gap,
-            found.passes, found.interrupted};
-}
-
-nb::tuple to_state(const PathLog& log) {
-    nb::list checkpoints;
-    for (const auto& c : log.checkpoints) {
-        const PathVector &p = c.forces.p, &q = c.forces.q;
-        checkpoints.append(nb::make_tuple(c.event, c.tau, c.forced, p.v, p.low, q.v, q.low, c.members));
-    }
-    const auto ints = [](const std::vector<std::int8_t>& sides) {
-        return std::vector<int>(sides.begin(), sides.end());
-    };
-    return nb::make_tuple(log.tau, log.row, ints(log.from), ints(log.to), checkpoints, log.stride, log.start, log.end,
-                          log.interrupted, log.drift, ints(log.side));
-}
-
-void from_state(PathLog& log, const nb::tuple& state) {
-    new (&log) PathLog();
-    log.tau = nb::cast<std::vector<double>>(state[0]);
-    log.row = nb::cast<std::vector<std::int32_t>>(state[1]);
-    const auto sides = [&](int k, std::vector<std::int8_t>& to) {
-        for (int side : nb::cast<std::vector<int>>(state[k])) to.push_back(static_cast<std::int8_t>(side));
-    };
-    sides(2, log.from);
-    sides(3, log.to);
-    sides(10, log.side);
-    for (nb::handle item : state[4]) {
-        const auto c = nb::cast<nb::tuple>(item);
-        const auto numbers = [&](int k) { return nb::cast<std::vector<double>>(c[k]); };
-        log.checkpoints.push_back({nb::cast<Index>(c[0]),
-                                   nb::cast<double>(c[1]),
-                                   nb::cast<bool>(c[2]),
-                                   {{numbers(3), {}, numbers(4)}, {numbers(5), {}, numbers(6)}},
-                                   nb::cast<std::vector<Index>>(c[7])});
-    }
-    log.stride = nb::cast<Index>(state[5]);
-    log.start = nb::cast<double>(state[6]);
-    log.end = nb::cast<double>(state[7]);
-    log.interrupted = nb::cast<bool>(state[8]);
-    log.drift = nb::cast<double>(state[9]);
+// tau, w, gap, passes, how it ended, and the tau that stayed above tol if one did
+std::tuple<OwnedVector, OwnedMatrix, double, double, int, double> trace_approximately(
+    const RowsIn& rows, Doubles y, std::optional<Doubles> weight, double C, std::pair<double, double> range, double tol,
+    const std::string& solver, std::uint64_t seed) {
+    rows.check_length(y.shape(0), "y");
+    if (weight) rows.check_length(weight->shape(0), "weight");
+    const auto [start, end] = range;
+    const ApproximateProblem problem{
+        y.data(), weight ? weight->data() : nullptr, C, start, end, tol, knot_solver(solver), seed};
+    ApproximatePath found = without_gil([&](const Stop& stop) {
+        return visit(*rows, [&](const auto& x) {
+            return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem, &stop).trace();
+        });
+    });
+    return {own(std::move(found.tau)),
+            own(std::move(found.w), static_cast<std::size_t>(rows.n_cols())),
+            found.gap,
+            found.passes,
+            static_cast<int>(found.ended),
+            found.where};
 }
 
 }  // namespace
@@ -225,21 +209,19 @@ void bind_path(nb::module_& m) {
         .def_prop_ro("n_checkpoints", [](const PathLog& log) { return log.checkpoints.size(); })
         .def_ro("start", &PathLog::start)
         .def_ro("end", &PathLog::end)
-        .def_ro("interrupted", &PathLog::interrupted)
         .def_ro("start_events", &PathLog::start_events)
         .def_ro("refactored", &PathLog::refactored)
         .def_ro("drift", &PathLog::drift)
-        .def("__getstate__", &to_state)
-        .def("__setstate__", &from_state);
-    m.def("equal_rows", &equal_rows, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "label"_a,
+        .def("__getstate__", &log_to_state)
+        .def("__setstate__", [](PathLog& log, const nb::tuple& state) { new (&log) PathLog(log_from_state(state)); });
+    m.def("equal_rows", &equal_rows, "rows"_a, "label"_a,
           "For every row the first one with the same entries and the same label.");
     nb::class_<PathOn>(m, "PathOn", "The rows of a path with their signs, targets and boxes, and the path on them.")
-        .def(nb::init<AnyArray, OptionalVector, OptionalVector, Index, Doubles, Doubles, Matrix, KernelGiven>(),
-             "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "sign"_a, "target"_a, "box"_a,
-             "kernel"_a.none(),
+        .def(nb::init<const RowsIn&, Doubles, Doubles, Matrix, const KernelGiven&>(), "rows"_a, "sign"_a, "target"_a,
+             "box"_a, "kernel"_a.none(),
              "box has the columns low, low_rate, high, high_rate; kernel is (name, gamma, coef0, degree, constant, "
              "cache bytes).")
-        .def("trace", &PathOn::trace, "start"_a, "end"_a, "seed"_a, "Every kink of the path from start to end.")
+        .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "Every kink of the path from one end to the other.")
         .def("recover", &PathOn::recover, "log"_a, "tau"_a,
              "The model at each tau, from the nearest checkpoint: w, or the rows' coefficients.")
         .def("walk", &PathOn::walk, "log"_a, "first"_a, "last"_a,
@@ -248,11 +230,11 @@ void bind_path(nb::module_& m) {
         .def("audit", &PathOn::audit, "log"_a, "original"_a, "unit"_a, "every"_a,
              "The largest violation of the optimality conditions at every so many knots.")
         .def_prop_ro("n_computed", &PathOn::n_computed, "Rows of the kernel matrix computed so far.");
-    m.def("trace_approximately", &trace_approximately, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a,
-          "y"_a, "weight"_a, "C"_a, "start"_a, "end"_a, "tol"_a, "solver"_a, "seed"_a,
-          "Knots and models (tau, w) with a certified gap at every tau: tau, w, gap, passes, interrupted.");
-    m.def("score_crossings", &score_crossings, "values"_a, "columns"_a.none(), "starts"_a.none(), "n_cols"_a, "norm"_a,
-          "tau"_a, "w"_a, "way"_a,
+    m.def("trace_approximately", &trace_approximately, "rows"_a, "y"_a, "weight"_a.none(), "C"_a, "tau_range"_a,
+          "tol"_a, "solver"_a, "seed"_a,
+          "Knots and models (tau, w) with a certified gap at every tau: tau, w, gap, passes, how it ended, and the tau "
+          "that stayed above tol if one did.");
+    m.def("score_crossings", &score_crossings, "rows"_a, "norm"_a, "tau"_a, "w"_a, "way"_a,
           "Row, tau and new sign of every sign change of the rows' scores along the models w at tau; way is how far "
           "they have moved.");
 }

@@ -16,27 +16,22 @@
 
 namespace steelyard {
 
-struct AuditProblem {
-    PathData given;          // as traced
-    const double* original;  // targets without perturbation
-    double unit;             // the size of a target
-};
-
 template <class S>
 class PathAudit {
 public:
-    PathAudit(const S& space, const AuditProblem& problem, const PathLog& log)
+    PathAudit(const S& space, const AuditProblem& problem, const PathLog& log, const Stop* stop = nullptr)
         : space_(space),
           problem_(problem),
           given_(problem.given),
           log_(log),
-          replay_(space, given_, log),
-          set_(space, given_.sign) {
+          stop_(stop),
+          replay_(space, given_, log, stop),
+          set_(space, given_.sign, stop) {
         for (Index i = 0; i < space.n_rows(); ++i) longest_ = std::max(longest_, std::sqrt(space.square(i)));
         for (std::int8_t side : log.side) side_.push_back(static_cast<Side>(side));
     }
 
-    // The largest residual of every `every`-th knot.
+    // The largest residual of every `every`-th knot, every >= 1.
     double worst(Index every) {
         double worst = 0;
         replay_.visit(0, log_.size() + 2, [&](Index knot, const PathPoint& at) {
@@ -47,14 +42,23 @@ public:
     }
 
 private:
+    // Each round puts at least one member on its bound; after a few, what is left does not come from rounding. `good`
+    // is a hundredth of what the audit is asked for, 1e-8.
     static constexpr int rounds = 8;
     static constexpr double good = 1e-10;
 
     double residual(const PathPoint& at) { return std::max(margins_off(at.w), force_off(at)) / problem_.unit; }
 
-    STEELYARD_CLONES double margins_off(const PathVector& w) const {
+    double margins_off(const PathVector& w) const {
         double worst = 0;
-        for (Index i = 0; i < space_.n_rows(); ++i) {
+        in_pieces(space_.n_rows(), Index{space_.pace()}, stop_,
+                  [&](Index begin, Index end) { worst = std::max(worst, margins_off(w, begin, end)); });
+        return worst;
+    }
+
+    STEELYARD_CLONES double margins_off(const PathVector& w, Index begin, Index end) const {
+        double worst = 0;
+        for (Index i = begin; i < end; ++i) {
             const double over = given_.sign[i] * replay_.rows().value(i, w) - problem_.original[i];
             const double off = side_[i] == Side::below ? over : side_[i] == Side::above ? -over : std::fabs(over);
             worst = std::max(worst, off);
@@ -66,8 +70,11 @@ private:
     double force_off(const PathPoint& at) {
         PathForces forces;
         forces.clear(space_);
-        for (Index i = 0; i < space_.n_rows(); ++i)
+        StopEvery asked(stop_, space_.pace());
+        for (Index i = 0; i < space_.n_rows(); ++i) {
+            asked();
             forces.push(space_, i, given_.sign[i], given_.box[i], side_[i], 1.0);
+        }
         forces.at(at.tau, base_);
         std::vector<Index> members = at.members;
         std::vector<double> a = at.a;
@@ -113,6 +120,7 @@ private:
     AuditProblem problem_;
     PathData given_;
     const PathLog& log_;
+    const Stop* stop_;
     PathReplay<S> replay_;
     MarginSet<S> set_;
     std::vector<Side> side_;

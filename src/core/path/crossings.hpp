@@ -9,33 +9,27 @@
 #include <cmath>
 #include <vector>
 
-#include "base/rows.hpp"
+#include "path/problem.hpp"
+#include "path/space.hpp"
 
 namespace steelyard {
-
-struct Knots {
-    const double* tau;
-    const double* w;    // size x columns
-    const double* way;  // how far the model has moved, so that a score has changed by at most |x| times that
-    Index size, columns;
-};
 
 struct Crossings {
     std::vector<double> row, tau, sign;  // sign +1: from then on the score is positive
 };
 
-// norm is |x| of every row; infinite where it is not known.
 template <class R>
-STEELYARD_CLONES Crossings find_crossings(const R& rows, const double* norm, const Knots& knots) {
-    Crossings found;
-    const double *way = knots.way, *end = knots.way + knots.size;
-    for (Index i = 0; i < rows.n_rows; ++i) {
+STEELYARD_CLONES void add_crossings(const R& rows, const double* norm, const PathKnots& knots, Index begin, Index end,
+                                    Crossings& found) {
+    constexpr double rounding = 1e-12;  // of a norm and a score: a row jumps that much less than it might
+    const double *way = knots.way, *last_way = knots.way + knots.size;
+    for (Index i = begin; i < end; ++i) {
         const auto x = rows.row(i);
-        const double longest = norm[i] * (1 + 1e-12);
+        const double longest = norm[i] * (1 + rounding);
         double score = x.dot(knots.w);
         for (Index k = 0; k + 1 < knots.size;) {
-            const double safe = way[k] + std::fabs(score) / longest * (1 - 1e-12);
-            const auto last = static_cast<Index>(std::upper_bound(way + k, end, safe) - way) - 1;
+            const double safe = way[k] + std::fabs(score) / longest * (1 - rounding);
+            const auto last = static_cast<Index>(std::upper_bound(way + k, last_way, safe) - way) - 1;
             const Index next = std::max(last, k + 1);
             const double then = x.dot(knots.w + next * knots.columns);
             if ((then > 0) != (score > 0) && next == k + 1) {
@@ -48,6 +42,16 @@ STEELYARD_CLONES Crossings find_crossings(const R& rows, const double* norm, con
             k = next;
         }
     }
+}
+
+// norm is |x| of every row; infinite where it is not known.
+template <class R>
+Crossings find_crossings(const R& rows, const double* norm, const PathKnots& knots, const Stop* stop = nullptr) {
+    Crossings found;
+    const Index numbers = rows.n_entries() / std::max<Index>(rows.n_rows, 1);
+    const Index most = std::max<Index>(pace_of(numbers) / std::max<Index>(knots.size, 1), 1);
+    in_pieces(rows.n_rows, most, stop,
+              [&](Index begin, Index end) { add_crossings(rows, norm, knots, begin, end, found); });
     return found;
 }
 

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "base/rows.hpp"
+#include "base/stop.hpp"
 
 namespace steelyard {
 
 template <class R>
 class EqualRows {
 public:
-    EqualRows(const R& rows, const double* label) : rows_(rows), label_(label) {}
+    EqualRows(const R& rows, const double* label, const Stop* stop = nullptr)
+        : rows_(rows), label_(label), stop_(stop) {}
 
     std::vector<Index> first() const {
         const Index n = rows_.n_rows;
@@ -24,7 +26,9 @@ public:
         while (size < static_cast<std::size_t>(2 * n)) size *= 2;
         std::vector<Index> slot(size, -1), first(static_cast<std::size_t>(n));
         std::vector<std::uint64_t> hash(static_cast<std::size_t>(n));
+        StopEvery asked(stop_, 1024);
         for (Index i = 0; i < n; ++i) {
+            asked();
             hash[i] = hashed(i);
             std::size_t at = hash[i] & (size - 1);
             while (slot[at] >= 0 && !(hash[slot[at]] == hash[i] && same(slot[at], i))) at = (at + 1) & (size - 1);
@@ -60,6 +64,7 @@ private:
 
     const R& rows_;
     const double* label_;
+    const Stop* stop_;
 };
 
 }  // namespace steelyard

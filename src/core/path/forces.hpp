@@ -5,24 +5,10 @@
 #pragma once
 
 #include "base/compensated_sum.hpp"
-#include "path/near_rows.hpp"
+#include "path/problem.hpp"
+#include "path/space.hpp"
 
 namespace steelyard {
-
-// a_i stays in [low + tau low_rate, high + tau high_rate].
-struct CostBox {
-    double low, low_rate, high, high_rate;
-    double low_at(double tau) const { return low + tau * low_rate; }
-    double high_at(double tau) const { return high + tau * high_rate; }
-    double at(Side side, double tau) const { return side == Side::below ? high_at(tau) : low_at(tau); }
-};
-
-// What is given of a path's problem (path/dual_path.hpp), one entry a row.
-struct PathData {
-    const double* sign;
-    const double* target;
-    const CostBox* box;
-};
 
 struct PathForces {
     PathVector p, q;

@@ -23,13 +23,14 @@ namespace steelyard {
 class KernelSpace {
 public:
     static constexpr bool written_out = false;
-    static constexpr double dependent = 1e-11;
-    static constexpr Index renewal = 1024;
+    static constexpr double dependent = 1e-11;  // products are known to the 1e-13 or so of a kernel value, squared off
+    static constexpr Index renewal = 1024;      // as in the space of the features
 
     explicit KernelSpace(KernelRowsOf<double>& kernel) : kernel_(kernel) {}
 
     Index n_rows() const { return kernel_.size(); }
     Index size() const { return kernel_.size(); }
+    int pace() const { return 1; }  // a row of the kernel may have to be computed
     double square(Index i) const { return kernel_.diagonal()[i]; }
 
     void clear(PathVector& force) const {
@@ -145,8 +146,8 @@ public:
         }
 
     private:
-        static constexpr std::size_t lane = 8;
-        static constexpr double blur = 1e-14;
+        static constexpr std::size_t lane = 8;  // the partial sums of a product
+        static constexpr double blur = 1e-14;   // a hundred roundings: what a difference of two sums has lost
 
         double product(Index i, Index member) const {
             return sign_[i] * sign_[member] * block_[i * stride_ + slot_[member]];

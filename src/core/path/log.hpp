@@ -29,9 +29,8 @@ struct PathLog {
     std::vector<std::int8_t> from, to;
     std::vector<std::int8_t> side;  // of every row at the start
     std::vector<Checkpoint> checkpoints;
-    Index stride = 32;
+    Index stride = 32;          // events between two checkpoints, at first
     double start = 0, end = 1;  // the range that was reached
-    bool interrupted = false;
     Index refactored = 0, start_events = 0;
     double drift = 0;  // of the margins, at most, between two fresh solutions
 

@@ -17,9 +17,14 @@ namespace steelyard {
 template <class S>
 class MarginSet {
 public:
+    // A Schur complement below `doubtful` of |z|^2 has lost four digits to cancellation, and is had from the rows. A
+    // refinement above `degraded` says that the factor has lost ten. With `ample` left of the diagonal and of the base
+    // no more than two digits were lost, and a direction needs no refinement.
     static constexpr double doubtful = 1e-4, degraded = 1e-6, ample = 1e-2;
+    static constexpr double least = 1e-15;  // of |z|^2, so that a row that must belong has a root
 
-    MarginSet(const S& space, const double* sign) : space_(space), sign_(sign), rows_(space, members_, sign) {}
+    MarginSet(const S& space, const double* sign, const Stop* stop = nullptr)
+        : space_(space), sign_(sign), stop_(stop), rows_(space, members_, sign) {}
     MarginSet(const MarginSet&) = delete;
 
     const std::vector<Index>& members() const { return members_; }
@@ -48,7 +53,10 @@ public:
         factor_.clear();
         for (Index i : members_) rows_.leave(i);
         members_.clear();
-        for (Index i : members) add_always(i);
+        for (Index i : members) {
+            check(stop_);
+            add_always(i);
+        }
     }
 
     // a and out = base + Z'a with Z out = target (null: zero). True if the factor had degraded and was made again.
@@ -99,7 +107,10 @@ private:
         std::vector<Index> members;
         members.swap(members_);
         factor_.clear();
-        for (Index i : members) join(i, -HUGE_VAL);
+        for (Index i : members) {
+            check(stop_);
+            join(i, -HUGE_VAL);
+        }
     }
 
     bool join(Index i, double threshold) {
@@ -109,7 +120,7 @@ private:
         double left = factor_.schur(work_.data(), whole);
         if (!(left > doubtful * whole)) left = rows_.off_span(i, factor_, work_);
         if (!(left > threshold * whole)) return false;
-        if (!(left > 1e-15 * whole)) left = 1e-15 * whole;
+        if (!(left > least * whole)) left = least * whole;
         factor_.append(left);
         members_.push_back(i);
         return true;
@@ -117,6 +128,7 @@ private:
 
     const S& space_;
     const double* sign_;
+    const Stop* stop_;
     GrowingCholesky factor_;
     std::vector<Index> members_;
     typename S::Members rows_;

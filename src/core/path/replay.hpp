@@ -20,17 +20,22 @@ struct PathPoint {
 template <class S>
 class PathReplay {
 public:
-    PathReplay(const S& space, const PathData& given, const PathLog& log)
-        : space_(space), given_(given), log_(log), set_(space, given.sign) {}
+    PathReplay(const S& space, const PathData& given, const PathLog& log, const Stop* stop = nullptr)
+        : space_(space), given_(given), log_(log), stop_(stop), set_(space, given.sign, stop) {}
 
     Index model_size() const { return space_.size(); }
 
     // The model at tau, with tau in the range of the log: w, or the coefficients of all rows.
     void recover(double tau, double* out) {
+        check(stop_);
         const auto events =
             static_cast<Index>(std::upper_bound(log_.tau.begin(), log_.tau.end(), tau) - log_.tau.begin());
         load(events);
-        while (event_ < events) apply(event_++, false);
+        StopEvery asked(stop_, space_.pace());
+        for (; event_ < events; ++event_) {
+            asked();
+            apply(event_, false);
+        }
         set_.assign(members_);
         solve(tau);
         write(out);
@@ -59,6 +64,7 @@ public:
     void visit(Index first, Index last, F&& f) {
         rewind(std::max<Index>(first - 1, 0));
         for (Index knot = first; knot < last; ++knot) {
+            check(stop_);
             if (knot > 0 && knot <= log_.size()) step(knot - 1);
             const double tau = knot_tau(knot);
             solve(tau);
@@ -100,7 +106,10 @@ private:
     void rewind(Index events) {
         load(events);
         set_.assign(members_);
-        while (event_ < events) step(event_);
+        while (event_ < events) {
+            check(stop_);
+            step(event_);
+        }
     }
 
     void push(Index i, std::int8_t side, double factor) {
@@ -135,6 +144,7 @@ private:
     const S& space_;
     PathData given_;
     const PathLog& log_;
+    const Stop* stop_;
     MarginSet<S> set_;
     std::vector<Index> members_;
     PathForces forces_;

@@ -4,7 +4,9 @@
 // either. In the space of the features both are vectors of n_cols numbers. A space has
 //   add, value      a row added to a force, and its product with one
 //   Members         what is kept of the rows on the margin: products of a row with a model and with the members,
-//   lengths written_out     whether a model is its own vector, so that a step along the path is an addition
+//                   lengths
+//   written_out     whether a model is its own vector, so that a step along the path is an addition
+//   pace            rows between two questions whether to stop: about a million operations
 #pragma once
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/cholesky.hpp"
+#include "base/stop.hpp"
 
 namespace steelyard {
 
@@ -22,6 +25,12 @@ struct PathVector {
     std::vector<double> v, c, low;
 };
 
+// Rows of so many numbers that take about half a millisecond together.
+inline int pace_of(Index numbers) {
+    constexpr Index operations = 1 << 20;
+    return static_cast<int>(operations / std::max<Index>(numbers, 16) + 1);
+}
+
 struct Lengths {
     double speed, size;  // of a direction, and of the force it comes from
 };
@@ -30,12 +39,17 @@ template <class R>
 class LinearSpace {
 public:
     static constexpr bool written_out = true;
-    static constexpr double dependent = 1e-14;  // the least share of |z|^2 off the members' span
-    static constexpr Index renewal = 1024;      // events after which forces are summed anew
+    // The least share of |z|^2 off the members' span: a hundred roundings of |z|^2, since with less a row's a is noise.
+    static constexpr double dependent = 1e-14;
+    // Events after which forces are summed anew: a thousand additions lose three digits of sixteen, and one sum over
+    // all rows then costs less than the rows looked at on the way.
+    static constexpr Index renewal = 1024;
 
-    explicit LinearSpace(const R& rows) : rows_(rows) {}
+    explicit LinearSpace(const R& rows)
+        : rows_(rows), pace_(pace_of(rows.n_entries() / std::max<Index>(rows.n_rows, 1))) {}
 
     Index n_rows() const { return rows_.n_rows; }
+    int pace() const { return pace_; }
     Index size() const { return rows_.n_cols; }  // of a force
     double square(Index i) const {
         double sum = 0;
@@ -120,6 +134,7 @@ public:
 
 private:
     R rows_;
+    int pace_;
 };
 
 }  // namespace steelyard

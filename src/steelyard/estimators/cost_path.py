@@ -16,23 +16,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..solvers.path import approximate as approximate_path
-from ..solvers.path import exact as cost_path
-from ..solvers.path import sign_changes as path_scores
+from ..rows import Rows
+from ..solvers.path import approximate, exact
+from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
-from ._binary import BinaryMixin, check_measure, check_weight, encode_labels
-from ._path_estimator import PathEstimator
+from ._binary import BinaryMixin, Labels, check_measure, check_weight
+from ._border import as_before, rows_and_y, rows_to_score
+from ._parameters import ANYTHING, SHARE, Words
+from ._path_estimator import PATH_PARAMETERS, PathEstimator
+from ._path_features import Array, Features, KernelColumns, KernelFeatures, LinearFeatures, params_of
 
-METHODS = ("auto", "exact", "approximate")
-EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000  # up to here "auto" takes the exact path
+# Up to here "auto" takes the exact path: a number of kinks about as large as that of the rows, each at the price of a
+# factor of up to as many rows as there are columns. Some seconds at these limits (benchmarks/path.py, "growth").
+EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000
 
 
-class CostClassifier(BinaryMixin, BaseEstimator):
+class CostClassifier(BinaryMixin, BaseEstimator):  # type: ignore[misc]
     """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`."""
+
+    coef_: Array
+    intercept_: Array
+    _features: Features
+    _w: Array
 
     def __init__(self, tau: float = 0.5) -> None:
         self.tau = tau
@@ -42,16 +51,14 @@ class CostClassifier(BinaryMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
-        check_is_fitted(self, "classes_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self._sign * np.asarray(self._features(X) @ self._w)
+        return self._sign * self._features.scores(rows_to_score(self, X), self._w)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""
         return self._labels(self.decision_function(X) * self._sign > 0)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
+        return "classes_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,9 +104,9 @@ class CostPath(BinaryMixin, PathEstimator):
     method_ : str
         "exact" or "approximate".
     tau_range_ : (float, float)
-        Where the path is known; shorter than `tau_range` if Ctrl-C ended the fit.
+        Where the path is known.
     gap_ : float
-        Certified bound on the relative duality gap over the whole range (0 for the exact path).
+        Certified bound on the relative duality gap over the whole range; 0 for the exact path, infinite if it warned.
     recrossing_ : float
         Share of the training rows whose score changes sign more than once; only for these can `predict` differ from
         ``at(0.5).predict``.
@@ -118,6 +125,18 @@ class CostPath(BinaryMixin, PathEstimator):
     >>> round(m.FBeta(1).score(y[2000:], f1.predict(X[2000:])), 2)
     0.36
     """
+
+    _parameters = {
+        **PATH_PARAMETERS,
+        "method": (Words("auto", "exact", "approximate"),),
+        "tol": (SHARE,),
+        "pos_label": (ANYTHING,),
+    }
+    method_: str
+    gap_: float
+    _train: Rows
+    _recrossing: float | None
+    _sample_size: float
 
     def __init__(
         self,
@@ -149,38 +168,44 @@ class CostPath(BinaryMixin, PathEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CostPath:
-        """Compute the path. Ctrl-C ends it early and keeps what was computed, with a warning."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, is_positive, self._positive = encode_labels(y, self.pos_label)
-        weight = check_weight(sample_weight, X, is_positive)
-        X, sign, weight = self._weighted_rows(X, np.where(is_positive, 1.0, -1.0), weight)
-        self._n_rows = float(len(sign) if weight is None else weight.sum())
-        self.method_ = self._choose_method(X)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        if self.method_ == "exact":
-            path = self._trace_exactly(cost_path.trace, X, sign, weight, seed)
-            self.gap_ = 0.0
-        else:
-            path = approximate_path.trace(self._make_features(X), sign, self.C, self.tau_range, self.tol, weight, seed)
-            self.gap_ = path.gap
-        self._keep(path, self.method_)
-        self._train, self._recrossing = X, None
+        """Compute the path."""
+        with as_before(self):
+            self._check_parameters()
+            rows, y = rows_and_y(self, X, y)
+            labels = Labels.of(y, self.pos_label)
+            weight = check_weight(sample_weight, rows.source, labels.is_positive)
+            kernel = self._kernel(rows, weight)
+            rows, sign, weight = self._weighted(rows.packed(), labels.signs, weight)
+            seed = int(check_random_state(self.random_state).randint(2**31))
+            self.method_ = self._choose_method(rows)
+            constant, features = bool(self.fit_intercept), LinearFeatures(bool(self.fit_intercept))
+            if self.method_ == "exact":
+                given = rows if kernel else features(rows)
+                path = exact.trace(given, sign, self.C, self.tau_range, weight, seed, kernel)
+                self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)
+            else:
+                made = KernelFeatures(kernel.name, params_of(kernel), constant) if kernel else features
+                given = made.train(rows)
+                self._keep(approximate.trace(given, sign, self.C, self.tau_range, self.tol, weight, seed), made)
+            self.gap_ = self._path.gap
+            self._take_labels(labels)
+            self._train, self._recrossing = rows, None
+            # A weight of 3 counts as three rows; weights that sum to 1, as AdaBoost's do, are as many rows as they are.
+            self._sample_size = max(rows.n_rows, 0.0 if weight is None else float(weight.sum()))
         return self
 
-    def _choose_method(self, X: Any) -> str:
-        if self.method not in METHODS:
-            raise ValueError(f"method is one of {METHODS}; got {self.method!r}")
+    def _choose_method(self, rows: Rows) -> str:
         if self.method != "auto":
             return self.method
-        small = X.shape[0] <= EXACT_ROWS and (self.kernel != "linear" or min(X.shape) <= EXACT_COLUMNS)
+        small = rows.n_rows <= EXACT_ROWS and (self.kernel != "linear" or min(rows.shape) <= EXACT_COLUMNS)
         return "exact" if small else "approximate"
 
     # -- points of the path -------------------------------------------------------------------------------------
     def at(self, tau: float | None = None, *, costs: dict[str, float] | None = None) -> CostClassifier:
         """The classifier at `tau`, or at ``costs={"fp": ..., "fn": ...}``; nothing is trained."""
         check_is_fitted(self)
-        tau = self._check_tau(tau, costs)
-        point = self._hand_over(CostClassifier(tau), ("classes_", "_positive"))
+        point = CostClassifier(self._check_tau(tau, costs))
+        self._hand_over(point, ("classes_", "_positive"))
         if self.kernel == "linear":
             point.coef_, point.intercept_ = self._split(point._w[None])
         return point
@@ -233,8 +258,8 @@ class CostPath(BinaryMixin, PathEstimator):
         choice = frontier.best_point(points, measure, constraints)
         return self.at(float(changes.middles(points)[choice.index]))
 
-    def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[path_scores.SignChanges, frontier.Frontier]:
-        changes = self._sign_changes(self._check_X(X))
+    def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[SignChanges, frontier.Frontier]:
+        changes = self._sign_changes(rows_to_score(self, X))
         labels = column_or_1d(y)
         unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
@@ -242,19 +267,18 @@ class CostPath(BinaryMixin, PathEstimator):
         is_positive = labels == self._positive
         if len(is_positive) != changes.n_rows:
             raise ValueError(f"X has {changes.n_rows} rows and y has {len(is_positive)} labels")
-        return changes, changes.rates(is_positive, check_weight(sample_weight, np.zeros((len(is_positive), 1))))
+        return changes, changes.rates(is_positive, check_weight(sample_weight, is_positive))
 
-    def _sign_changes(self, X: Any) -> path_scores.SignChanges:
-        rows = self._features(X)
-        return path_scores.sign_changes(self._path, rows, self._features.norms(X, rows))
+    def _sign_changes(self, rows: Rows) -> SignChanges:
+        made = self._features(rows)
+        return sign_changes(self._path, made, self._features.norms(rows, made))
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
-        share = self._sign_changes(self._check_X(X)).share_positive()
-        edge = 0.5 / max(self._n_rows, 1.0)
-        share = np.clip(share, edge, 1.0 - edge)
-        return self._probabilities(share)
+        share = self._sign_changes(rows_to_score(self, X)).share_positive()
+        edge = 0.5 / self._sample_size
+        return self._probabilities(np.clip(share, edge, 1.0 - edge))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its probability is above one half."""

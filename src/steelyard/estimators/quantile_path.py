@@ -15,15 +15,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..solvers.path import exact as cost_path
+from ..solvers.path import exact
 from ._binary import check_weight
-from ._path_estimator import PathEstimator
+from ._border import as_before, rows_and_y, rows_to_score
+from ._path_estimator import PATH_PARAMETERS, PathEstimator
+from ._path_features import Array, Features, KernelColumns, LinearFeatures
 
 
-class QuantileModel(RegressorMixin, BaseEstimator):
+class QuantileModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """The regressor of a quantile path at one tau: fitted already, and picklable. Made by `QuantilePath.at`."""
+
+    coef_: Array
+    intercept_: float
+    _features: Features
+    _w: Array
+    _middle: float
 
     def __init__(self, tau: float = 0.5) -> None:
         self.tau = tau
@@ -33,12 +41,10 @@ class QuantileModel(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The quantile of y at each row."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(self._features(X) @ self._w) + self._middle
+        return self._features.scores(rows_to_score(self, X), self._w) + self._middle
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_w")
+        return "_w" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -46,7 +52,7 @@ class QuantileModel(RegressorMixin, BaseEstimator):
         return tags
 
 
-class QuantilePath(RegressorMixin, PathEstimator):
+class QuantilePath(RegressorMixin, PathEstimator):  # type: ignore[misc]
     """One training, and the regression for every quantile: a whole predictive distribution.
 
     `at(tau)` is the regression whose residuals are weighted ``tau`` above and ``1 - tau`` below the prediction, so that
@@ -74,7 +80,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
     kinks_ : ndarray
         The tau at which the path bends, sorted.
     tau_range_ : (float, float)
-        Where the path is known; shorter than `tau_range` if Ctrl-C ended the fit.
+        Where the path is known.
 
     Examples
     --------
@@ -89,6 +95,9 @@ class QuantilePath(RegressorMixin, PathEstimator):
     >>> round(float(np.mean((low < y[2000:]) & (y[2000:] < high))), 2)
     0.79
     """
+
+    _parameters = PATH_PARAMETERS
+    _middle: float
 
     def __init__(
         self,
@@ -114,21 +123,28 @@ class QuantilePath(RegressorMixin, PathEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantilePath:
-        """Compute the path. Ctrl-C ends it early and keeps what was computed, with a warning."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
-        weight = check_weight(sample_weight, X)
-        if weight is not None and not weight.any():
-            raise ValueError("sample_weight is zero on every row: nothing to learn from")
-        X, y, weight = self._weighted_rows(X, np.asarray(y, dtype=np.float64), weight)
-        self._middle = _median(y, weight) if self.fit_intercept else 0.0
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self._keep(self._trace_exactly(cost_path.trace_quantiles, X, y - self._middle, weight, seed), "exact")
+        """Compute the path."""
+        with as_before(self):
+            self._check_parameters()
+            rows, y = rows_and_y(self, X, y)
+            weight = check_weight(sample_weight, rows.source)
+            if weight is not None and not weight.any():
+                raise ValueError("sample_weight is zero on every row: nothing to learn from")
+            kernel = self._kernel(rows, weight)
+            rows, y, weight = self._weighted(rows.packed(), np.asarray(y, dtype=np.float64), weight)
+            self._middle = _median(y, weight) if self.fit_intercept else 0.0
+            seed = int(check_random_state(self.random_state).randint(2**31))
+            features = LinearFeatures(bool(self.fit_intercept))
+            given = rows if kernel else features(rows)
+            path = exact.trace_quantiles(given, y - self._middle, self.C, self.tau_range, weight, seed, kernel)
+            self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)
         return self
 
     def at(self, tau: float) -> QuantileModel:
         """The regressor of the quantile `tau`; nothing is trained."""
         check_is_fitted(self)
-        point = self._hand_over(QuantileModel(self._check_quantile(tau)), ("_middle",))
+        point = QuantileModel(self._check_quantile(tau))
+        self._hand_over(point, ("_middle",))
         if self.kernel == "linear":
             point.coef_ = point._w[: self.n_features_in_].copy()
             point.intercept_ = float(point._w[-1] + self._middle) if self.fit_intercept else 0.0
@@ -141,13 +157,14 @@ class QuantilePath(RegressorMixin, PathEstimator):
         predictions of a row, which never raises the pinball loss summed over the quantiles (Chernozhukov,
         Fernandez-Val and Galichon 2010).
         """
-        X = self._check_X(X)
-        rows = self._features(X)
+        rows = rows_to_score(self, X)
         given = np.asarray(0.5 if quantiles is None else quantiles, dtype=np.float64)
         if given.ndim > 1:
             raise ValueError(f"quantiles is a number or a flat list of numbers; got shape {given.shape}")
         tau = np.array([self._check_quantile(t) for t in given.ravel()])
-        found = np.asarray(rows @ self._path.models(tau).T) + self._middle if len(tau) else np.empty((rows.shape[0], 0))
+        found = np.empty((rows.n_rows, 0))
+        if len(tau):
+            found = self._features.scores(rows, self._path.models(tau)) + self._middle
         if rearrange:
             rank = np.empty(len(tau), dtype=int)
             rank[np.argsort(tau, kind="stable")] = np.arange(len(tau))

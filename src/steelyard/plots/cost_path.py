@@ -83,8 +83,8 @@ class CostPathDisplay:
         estimator : CostPath or Pipeline
         X, y : labelled rows, for "rates" and "boundary" (two features)
         kind : {"rates", "coefficients", "boundary"}, default="rates"
-            TPR, TNR and accuracy on (X, y) over tau; the coefficients over tau; or the rows with the decision
-            boundary at each of `tau`.
+            TPR, TNR and accuracy on (X, y) over tau; the coefficients over tau, of the score of the positive class;
+            or the rows with the decision boundary at each of `tau`.
         tau : numbers, default=(0.1, 0.5, 0.9)
             For "boundary".
         measure : Measure, default=None
@@ -218,18 +218,19 @@ def _rates(path: CostPath, X: Any, y: Any, sample_weight: Any, measure: Measure 
 def _coefficients(path: CostPath, names: list[str], n_labels: int) -> _Curves:
     knots = np.unique(np.r_[path.tau_range_[0], path.kinks_, path.tau_range_[1]])
     tau = knots[np.unique(np.linspace(0, len(knots) - 1, POINTS).astype(int))]
+    toward = 1.0 if path.pos_label_ == path.classes_[1] else -1.0  # coef_ is that of classes_[1]
     coef, intercept = path.coefficients(tau)
-    curves = {name: (tau, coef[:, k]) for k, name in enumerate(names)}
+    curves = {name: (tau, toward * coef[:, k]) for k, name in enumerate(names)}
     if path.fit_intercept:
-        curves["intercept"] = (tau, intercept)
+        curves["intercept"] = (tau, toward * intercept)
     largest = sorted(curves, key=lambda name: -np.abs(curves[name][1]).max())[:n_labels]
     ordered = {name: curves[name] for name in [*largest, *(name for name in curves if name not in largest)]}
-    return _Curves(ordered, "coefficient", False, frozenset(largest))
+    return _Curves(ordered, f"coefficient (above 0: for {path.pos_label_})", False, frozenset(largest))
 
 
 def _plane(path: CostPath, before: Any, X: Any, y: Any, tau: np.ndarray) -> _Plane:
     named = hasattr(X, "columns")
-    names = tuple(map(str, X.columns)) if named else ("first feature", "second feature")
+    names = list(map(str, X.columns)) if named else ["first feature", "second feature"]
     points = X.to_numpy() if named else X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"kind='boundary' is drawn in the plane of two features; X has shape {points.shape}")
@@ -243,4 +244,4 @@ def _plane(path: CostPath, before: Any, X: Any, y: Any, tau: np.ndarray) -> _Pla
     flat = before(flat)
     scores = {float(t): path.at(float(t)).decision_function(flat).reshape(GRID, GRID) for t in tau}
     is_second = np.asarray(y) == path.classes_[1]
-    return _Plane(points, is_second, tuple(path.classes_), (grid[0], grid[1]), scores, names)
+    return _Plane(points, is_second, tuple(path.classes_), (grid[0], grid[1]), scores, (names[0], names[1]))

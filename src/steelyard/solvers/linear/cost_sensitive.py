@@ -266,28 +266,3 @@ def _check(tol: float, loss: str, n_jobs: int) -> None:
         raise ValueError(f"tol must be positive: it is the relative duality gap; got {tol!r}")
     if n_jobs < 1:
         raise ValueError(f"n_jobs is a number of threads, at least 1; got {n_jobs!r}")
-
-
-# -- for solvers/path, until it reads `Rows` -------------------------------------------------------------------
-_labels = labels_of
-
-
-def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    weight = weights_of(sample_weight, n_rows)
-    return np.ones(n_rows) if weight is None else weight
-
-
-@dataclass(frozen=True)
-class _Rows:
-    values: NDArray[Any]
-    columns: NDArray[np.int32] | None
-    starts: NDArray[np.int32] | None
-    n_rows: int
-    n_cols: int
-
-
-def _rows(X: Any) -> _Rows:
-    X = Rows.of(X).packed().source
-    if isinstance(X, np.ndarray):
-        return _Rows(np.ascontiguousarray(X), None, None, *X.shape)
-    return _Rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32), *X.shape)

@@ -1,9 +1,9 @@
 """The cost path at scale: few models, and a certified duality gap for every cost between them.
 
-The problem is that of `cost_path`. Knots are placed by bisection until linear interpolation between neighbours has a
-relative duality gap of at most `tol` at **every** tau, not only at the knots: between two knots the primal and a
+The problem is that of `solvers.path.exact`. Knots are placed by bisection until linear interpolation between neighbours
+has a relative duality gap of at most `tol` at **every** tau, not only at the knots: between two knots the primal and a
 feasible dual value are bounded by parabolas, whose difference is checked exactly (`src/core/path/approximate.hpp`). The
-knots are solved by the batch engine, each started from its neighbour.
+knots are solved by the linear engine, each started from its neighbour.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._core import trace_approximately
-from ..linear.cost_sensitive import _labels, _weights, choose_solver
-from .exact import Array, check_range, float64_rows, moved
+from ...rows import Rows
+from ..linear.cost_sensitive import choose_solver, labels_of, weights_of
+from ..status import SOLVED, Ended, Status
+from .problem import Array, check_C, check_range, moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class ApproximatePath:
     gap: float
     tol: float
     n_passes: float
-    interrupted: bool
+    status: Status
 
     @property
     def start(self) -> float:
@@ -45,7 +47,7 @@ class ApproximatePath:
 
     @property
     def converged(self) -> bool:
-        return not self.interrupted and self.gap <= self.tol
+        return self.status.solved
 
     @property
     def n_iter(self) -> int:
@@ -74,23 +76,19 @@ def trace(
 ) -> ApproximatePath:
     """The approximate cost path, certified; `y` is -1 or 1.
 
-    >>> import numpy as np
-    >>> X = np.array([[2.0, 1.0], [1.0, 1.0], [-1.0, 1.0], [0.5, 1.0]])
-    >>> path = trace(X, [1, 1, -1, -1], tol=1e-3)
-    >>> path.gap <= 1e-3, np.round(path.models(0.5), 2).tolist()
+    >>> from steelyard.rows import Rows
+    >>> rows = Rows.of([[2.0], [1.0], [-1.0], [0.5]]).with_constant()
+    >>> path = trace(rows, [1, 1, -1, -1], tol=1e-3)
+    >>> path.gap <= 1e-3, path.models(0.5).round(2).tolist()
     (True, [[0.75, -0.25]])
     """
-    rows = float64_rows(X)
-    sign, weight = _labels(y, rows.n_rows), _weights(sample_weight, rows.n_rows)
-    start, end = check_range(tau_range)
-    if not 0.0 < C < np.inf:
-        raise ValueError(f"C must be positive and finite; got {C!r}")
+    C, tau_range = check_C(C), check_range(tau_range)
     if not 0.0 < tol < 1.0:
         raise ValueError(f"tol is a relative duality gap, between 0 and 1; got {tol!r}")
-    tau, w, gap, passes, interrupted = trace_approximately(
-        rows.values, rows.columns, rows.starts, rows.n_cols, sign, weight, float(C), start, end, float(tol),
-        choose_solver("hinge", rows.n_rows, rows.n_cols), seed % 2**63,
-    )  # fmt: skip
-    if interrupted and len(tau) < 2:
-        raise KeyboardInterrupt("interrupted before the first stretch of the path was found: nothing to keep")
-    return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, interrupted)
+    rows = Rows.of(X).packed()
+    sign, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
+    tau, w, gap, passes, ended, where = trace_approximately(
+        rows.core, sign, weight, C, tau_range, float(tol), choose_solver("hinge", *rows.shape), seed % 2**63
+    )
+    short = Status.of(ended, f"the relative gap is {gap:.2g} near tau = {where:.4g}, above tol = {tol:g}")
+    return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, short if ended != Ended.SOLVED else SOLVED)

@@ -8,16 +8,16 @@ row is called positive, TPR and TNR at every tau, and the best of all points for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import score_crossings
+from ...rows import Rows
 from ...statistics.frontier import Frontier
-from .exact import Array, Path, float64_rows
+from .problem import PERTURBATION, Array, ModelPath
 
-APART = 1e-9  # changes closer than this are one: two models so close are equal to the precision of the path
+APART = PERTURBATION  # changes closer than this are one: the perturbed targets move a kink by about as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,24 +67,18 @@ class SignChanges:
         return np.asarray((frontier.thresholds + np.r_[frontier.thresholds[1:], self.end]) / 2.0)
 
 
-def sign_changes(path: Path, X: Any, norm: Array) -> SignChanges:
-    """Every sign change along the path of the scores ``X w``; `norm` is ``|x|`` of each row, infinite if not known.
+def sign_changes(path: ModelPath, rows: Rows, norm: Array) -> SignChanges:
+    """Every sign change along the path of the scores ``x_i.w``; `norm` is ``|x_i|``, infinite where it is not known.
 
-    A score moves by at most its row's norm times the way of the model. For a kernel's path the rows of X are
-    ``k(x, .)`` on the rows that the path has kept, and the norm is ``k(x, x) ** 0.5``.
+    A score moves by at most its row's norm times the way of the model. For a kernel's path the rows are ``k(x, .)`` on
+    the rows that the path has kept, and the norm is ``k(x, x) ** 0.5``.
     """
-    rows = float64_rows(X)
     found: list[tuple[Array, Array, Array]] = []
     at_start: NDArray[np.bool_] | None = None
     for tau, w, way in path.stretches():
         if at_start is None:
-            at_start = np.asarray(X @ w[0] > 0)
-        found.append(
-            score_crossings(
-                rows.values, rows.columns, rows.starts, rows.n_cols, norm, np.ascontiguousarray(tau),
-                np.ascontiguousarray(w), way,
-            )
-        )  # fmt: skip
+            at_start = rows.scores(w[0]) > 0
+        found.append(score_crossings(rows.core, norm, tau, np.ascontiguousarray(w), way))
     assert at_start is not None
     row, tau, sign = (np.concatenate([part[k] for part in found]) for k in range(3))
     order = np.argsort(tau, kind="stable")
