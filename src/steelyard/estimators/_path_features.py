@@ -138,7 +138,7 @@ class KernelColumns:
 
 
 class KernelFeatures:
-    """The pivoted Cholesky factor of a kernel matrix, extended to new rows; a constant column for rows, if asked for."""
+    """The pivoted Cholesky factor of a kernel matrix, extended to new rows; with a constant column if asked for."""
 
     def __init__(self, kernel: str, params: dict[str, Any], constant: bool = False) -> None:
         self.kernel = kernel

@@ -10,7 +10,7 @@ changes of scores along it are `solvers.path.sign_changes`.
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
 from ._binary import BinaryMixin, Labels, check_measure, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
-from ._parameters import ANYTHING, SHARE, Words
+from ._parameters import ANYTHING, SHARE, Table, Words
 from ._path_estimator import PATH_PARAMETERS, PathEstimator
 from ._path_features import Array, Features, KernelColumns, KernelFeatures, LinearFeatures, params_of
 
@@ -71,7 +71,7 @@ class CostPath(BinaryMixin, PathEstimator):
 
     `at(tau)` is the SVM with false positives at cost tau and false negatives at 1 - tau; `best` picks the cost that
     suits a measure, and trains nothing. A row's probability is the share of tau at which it is called positive. Scale
-    the features first (`StandardScaler`).
+    the features first (`StandardScaler`). The path keeps X, not a copy of it: do not change it in place afterwards.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class CostPath(BinaryMixin, PathEstimator):
     0.36
     """
 
-    _parameters = {
+    _parameters: ClassVar[Table] = {
         **PATH_PARAMETERS,
         "method": (Words("auto", "exact", "approximate"),),
         "tol": (SHARE,),

@@ -87,7 +87,7 @@ class PathProblem:
         """The same for the core, with the cache of a kernel; made again after a pickle."""
         how, rows = None if self.kernel is None else astuple(self.kernel), self.rows
         if self.kernel is not None and self.kernel.name == "precomputed" and rows.which is not None:
-            rows = Rows.of(rows.source[rows.which][:, rows.which], check=False)  # the rows that are left name the columns
+            rows = Rows.of(rows.source[rows.which][:, rows.which], check=False)  # the rows left name the columns
         return PathOn(rows.core, self.sign, self.target, self.box, how)
 
     @property
