@@ -1,6 +1,8 @@
 """MeasureClassifier: right labels, weights, formats and attributes; not worse than a tuned threshold; CAN inside."""
 
 import pickle
+import signal
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -189,3 +191,53 @@ def test_errors_teach(parameters, message):
     X, y = make(200)
     with pytest.raises((ValueError, TypeError), match=message):
         sy.MeasureClassifier(**parameters).fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y = make(400, flip=0.5)
+    model = sy.MeasureClassifier(m.Recall(), subject_to=m.fpr <= 0.3, **FAST).fit(X, y)
+    before = dict(vars(model))
+    model.subject_to = [m.fpr <= 0.001, m.tpr >= 0.99]
+    with pytest.raises(ValueError, match="no threshold meets"):
+        model.fit(X[:, :5], np.where(y, "b", "a"))
+    del before["subject_to"]
+    assert {name: value for name, value in vars(model).items() if name != "subject_to"} == before
+    fresh = sy.MeasureClassifier(m.Recall(), subject_to=model.subject_to, **FAST)
+    with pytest.raises(ValueError, match="no threshold meets"):
+        fresh.fit(X, y)
+    assert not [name for name in vars(fresh) if name.endswith("_")]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals by timer are POSIX")
+def test_what_a_signal_handler_raises_arrives_and_nothing_has_changed():
+    def alarm(number, frame):
+        raise TimeoutError("time is up")
+
+    X, y = make(400)
+    model = sy.MeasureClassifier(**FAST).fit(X, y)
+    before = dict(vars(model))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 60)) * np.logspace(-2, 2, 60)
+    y = (X[:, 20] + X[:, 40] + rng.normal(size=len(X)) > 1.0).astype(int)
+    handler = signal.signal(signal.SIGALRM, alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(TimeoutError, match="time is up"):
+            model.fit(X, y)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+    assert vars(model) == before
+
+
+def test_no_fold_is_copied():
+    # numpy's own memory only, which is where copies of rows were; the rows to train on are 0.7 of X.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 600), dtype=np.float32)
+    y = (X[:, 0] + rng.normal(size=len(X)) > 1.0).astype(int)
+    model = sy.MeasureClassifier(C=1e-3, loss="hinge", tol=1e-2, cv=0.3, random_state=0)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes

@@ -6,7 +6,16 @@ import pytest
 import steelyard.measures as m
 from steelyard.rows import Rows
 from steelyard.solvers import cost_sensitive
-from steelyard.solvers.linear.search import CostModel, Exploration, Goal, Sample, costs_of_ratio, linearised_costs
+from steelyard.solvers.linear import search
+from steelyard.solvers.linear.resampling import Goal
+from steelyard.solvers.linear.search import (
+    CostModel,
+    Exploration,
+    Sample,
+    costs_of_ratio,
+    linearised_costs,
+    thinned,
+)
 from steelyard.statistics.frontier import Choice, InfeasibleError
 
 
@@ -119,3 +128,30 @@ def test_costs_keep_the_mean_cost():
     for ratio in (0.1, 1.0, 30.0):
         c_pos, c_neg = costs_of_ratio(ratio, 0.1)
         assert 0.1 * c_pos + 0.9 * c_neg == pytest.approx(1.0)
+
+
+def test_scores_of_many_models_come_in_pieces(monkeypatch):
+    found = []
+    for at_once in (2**20, 700):
+        monkeypatch.setattr(search, "SCORES_AT_ONCE", at_once)
+        exploration = Exploration(sample(), Goal(m.FBeta(1)))
+        exploration.add("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 1.0])
+        found.append({model: vars(candidate.point) for model, candidate in exploration.candidates.items()})
+    assert found[0].keys() == found[1].keys()
+    for model, point in found[0].items():
+        assert point == pytest.approx(found[1][model], abs=1e-5)
+
+
+def test_a_sample_of_the_rows_is_a_view():
+    rows = sample(3000)
+    whole = Exploration(rows, Goal(m.FBeta(1)))
+    part, factor = thinned(whole, most=4000, fewest=100)
+    assert part.sample.rows.source is rows.rows.source
+    assert part.sample.rows.n_rows == pytest.approx(1000, abs=2)
+    assert factor == pytest.approx(3.0, abs=0.01)
+    which = part.sample.rows.which
+    np.testing.assert_array_equal(part.sample.y, rows.y[which])
+    for (train, test), (all_train, all_test) in zip(part.sample.splits, rows.splits, strict=True):
+        assert set(which[train]) <= set(all_train)
+        assert set(which[test]) <= set(all_test)
+    assert thinned(whole, most=10**6, fewest=100)[0] is whole

@@ -138,3 +138,15 @@ def test_two_positives_are_enough_to_go_on():
     verdict = Draws(positive, None, 0).judge(scores, found, goal)
     assert np.isnan(verdict.outside).any()
     assert np.isfinite(verdict.value)
+
+
+def test_rows_are_taken_in_pieces_without_a_trace(monkeypatch):
+    scores, positive = sample(500)
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, 500)
+    found, goal = scan(scores, positive, weight), Goal(m.FBeta(1))
+    whole = Draws(positive, weight, 0).judge(scores, found, goal)
+    monkeypatch.setattr(resampling, "ROWS_AT_ONCE", 37)
+    pieces = Draws(positive, weight, 0).judge(scores, found, goal)
+    np.testing.assert_allclose(pieces.inside, whole.inside, rtol=1e-12)
+    np.testing.assert_allclose(pieces.outside, whole.outside, rtol=1e-12)
+    assert Draws(positive, weight, 0)._sides[0][2].dtype == np.uint8

@@ -37,7 +37,7 @@ Pair = tuple[float, float]
 
 RowNumbers = NDArray[np.intp]
 
-SCORES_AT_ONCE = 2**20  # numbers: 8 MB, so that scores of many models never weigh more than a few columns of X
+SCORES_AT_ONCE = 2**19  # numbers: 4 MB, so that scores of many models never weigh more than a few columns of X
 MAX_PASSES = 1000  # of one fold's model: one that is not at the wanted gap by then is good enough to be compared
 TRAINING_SHARE = 0.8  # a sample of more than this share of the rows would save less than it loses
 FEWEST_OF_A_CLASS = 200  # rows that a sample keeps, where there are so many: rates then move in steps of half a percent
@@ -122,7 +122,10 @@ class FoldModels:
     scale: Array
 
     def scores(self, rows: Rows, k: slice) -> Array:
-        return np.asarray((rows.scores(self.W[k]) - self.center[k]) / self.scale[k])
+        scores = rows.scores(self.W[k])
+        scores -= self.center[k]
+        scores /= self.scale[k]
+        return scores
 
     def only(self, k: int) -> FoldModels:
         return FoldModels(self.W[k : k + 1].copy(), self.center[k : k + 1], self.scale[k : k + 1])
