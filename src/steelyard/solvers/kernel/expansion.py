@@ -96,7 +96,7 @@ def kernel_values(A: Any, B: Any, norms: Array, function: KernelFunction) -> Arr
 def _squared_norms(A: Any) -> Array:
     if sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", A, A, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
 
 
 def _as_float64(A: Any) -> Any:
