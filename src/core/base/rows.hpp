@@ -26,7 +26,7 @@ using Index = std::int64_t;
 template <class T>
 STEELYARD_INLINE void prefetch_range([[maybe_unused]] const T* start, [[maybe_unused]] Index n) {
 #if defined(__GNUC__)
-    constexpr Index per_line = 64 / static_cast<Index>(sizeof(T));
+    constexpr Index per_line = 64 / static_cast<Index>(sizeof(T));  // numbers in a cache line
     for (Index k = 0; k < n; k += per_line) __builtin_prefetch(start + k);
 #endif
 }
@@ -219,7 +219,7 @@ struct SparseRows {
 // would see the next one coming. Eight rows are a few hundred nanoseconds, what memory takes to answer.
 template <class Matrix>
 STEELYARD_INLINE void look_ahead(const Matrix& rows, Index i, Index end) {
-    constexpr Index ahead = 8;
+    constexpr Index ahead = 8;  // see above
     if (rows.which && i + ahead < end) rows.prefetch(i + ahead);
 }
 

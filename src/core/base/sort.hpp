@@ -58,9 +58,9 @@ public:
     }
 
 private:
-    static constexpr int bits = 11, passes = 6;
-    static constexpr std::size_t buckets = std::size_t{1} << bits;
-    static constexpr std::size_t at_once = std::size_t{1} << 18;  // rows between two looks: about a millisecond
+    static constexpr int bits = 11, passes = 6;                     // see above
+    static constexpr std::size_t buckets = std::size_t{1} << bits;  // of one digit
+    static constexpr std::size_t at_once = std::size_t{1} << 18;    // rows between two looks: about a millisecond
 
     static std::size_t digit_of(const Ranked& row, int p) { return (row.key >> (bits * p)) & (buckets - 1); }
 

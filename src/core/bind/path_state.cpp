@@ -61,7 +61,7 @@ void check_events(const PathLog& log) {
     expect(log.start >= 0 && log.start <= log.end && log.end <= 1);
     std::vector<std::int8_t> side = log.side;
     for (const std::int8_t at : side) expect(at >= 0 && at < static_cast<std::int8_t>(Side::idle));
-    constexpr auto member = static_cast<std::int8_t>(Side::member);
+    constexpr auto member = static_cast<std::int8_t>(Side::member);  // as the log stores it
     auto size = static_cast<std::size_t>(std::count(side.begin(), side.end(), member));
     auto next = log.checkpoints.begin();
     for (std::size_t k = 0; k <= n; ++k) {

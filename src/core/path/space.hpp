@@ -27,7 +27,7 @@ struct PathVector {
 
 // Rows of so many numbers that take about half a millisecond together.
 inline int pace_of(Index numbers) {
-    constexpr Index operations = 1 << 20;
+    constexpr Index operations = 1 << 20;  // additions and products in that time
     return static_cast<int>(operations / std::max<Index>(numbers, 16) + 1);
 }
 

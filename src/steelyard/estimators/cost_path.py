@@ -238,7 +238,7 @@ class CostPath(BinaryMixin, PathEstimator):
 
     def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
         """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
-        return self._rates(X, y, sample_weight)[1]
+        return self._rates(self._sign_changes(rows_to_score(self, X)), y, sample_weight)
 
     def best(
         self,
@@ -254,12 +254,12 @@ class CostPath(BinaryMixin, PathEstimator):
         Points that tie are decided by skill, TPR + TNR. Nothing is trained.
         """
         measure, constraints = check_measure(measure), as_constraints(subject_to)
-        changes, points = self._rates(X, y, sample_weight)
+        changes = self._sign_changes(rows_to_score(self, X))
+        points = self._rates(changes, y, sample_weight)
         choice = frontier.best_point(points, measure, constraints)
         return self.at(float(changes.middles(points)[choice.index]))
 
-    def _rates(self, X: Any, y: Any, sample_weight: Any) -> tuple[SignChanges, frontier.Frontier]:
-        changes = self._sign_changes(rows_to_score(self, X))
+    def _rates(self, changes: SignChanges, y: Any, sample_weight: Any) -> frontier.Frontier:
         labels = column_or_1d(y)
         unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
@@ -267,7 +267,7 @@ class CostPath(BinaryMixin, PathEstimator):
         is_positive = labels == self._positive
         if len(is_positive) != changes.n_rows:
             raise ValueError(f"X has {changes.n_rows} rows and y has {len(is_positive)} labels")
-        return changes, changes.rates(is_positive, check_weight(sample_weight, is_positive))
+        return changes.rates(is_positive, check_weight(sample_weight, is_positive))
 
     def _sign_changes(self, rows: Rows) -> SignChanges:
         made = self._features(rows)

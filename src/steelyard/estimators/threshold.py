@@ -32,6 +32,7 @@ from ._users import Classifier
 from ._wrapper import WrapperMixin, route_fit, router_of, show_features
 
 Array = NDArray[np.float64]
+# What `delta` may be, with its meaning in the message.
 DELTA = Number(0.0, 1.0, low_too=False, high_too=False, meaning="the probability that the promise fails")
 
 

@@ -48,6 +48,7 @@ from ...measures.shape import is_count_only, mixed_sign
 Array = NDArray[np.float64]
 
 COUNT_LOSSES = ("kld", "nkld", "mae", "mrae")
+# The losses of SVMperf and its quantification forks that are one minus a measure.
 MEASURES: dict[str, Measure] = {
     "zero_one": Accuracy(),
     "f1": FBeta(1),
@@ -57,7 +58,7 @@ MEASURES: dict[str, Measure] = {
     "qgm": QMeasure(1, GMean(), NAS()),
 }
 NAMES = (*MEASURES, "fbeta", *COUNT_LOSSES, "prbep", "rec@K", "prec@K")
-SCALE = 100.0
+SCALE = 100.0  # losses are in percent, as in SVMperf
 
 
 @dataclass(frozen=True, eq=False)
