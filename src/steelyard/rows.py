@@ -189,14 +189,14 @@ def _again(source: Any, which: Any, constant: float) -> Rows:
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
     """An array whose rows each lie in one piece."""
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {X.shape}")
-    X = X.astype(_kind(X.dtype), copy=False)
-    in_one_piece = X.shape[1] <= 1 or X.strides[1] == X.itemsize
-    if in_one_piece and X.strides[0] % X.itemsize == 0 and X.flags.aligned:
-        return X
-    return np.ascontiguousarray(X)
+    given: NDArray[Any] = np.asarray(X)
+    if given.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {given.shape}")
+    made: NDArray[Any] = given.astype(_kind(given.dtype), copy=False)
+    in_one_piece = made.shape[1] <= 1 or made.strides[1] == made.itemsize
+    if in_one_piece and made.strides[0] % made.itemsize == 0 and made.flags.aligned:
+        return made
+    return np.ascontiguousarray(made)
 
 
 def _csr(X: Any, name: str) -> Any:

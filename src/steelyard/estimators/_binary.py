@@ -37,7 +37,7 @@ class BinaryMixin(ClassifierMixin):
 
     def _labels(self, called: np.ndarray) -> np.ndarray:
         """The positive class where `called`, the other elsewhere."""
-        return self.classes_[(called == (self._sign > 0)).astype(int)]
+        return np.asarray(self.classes_[(called == (self._sign > 0)).astype(int)])
 
     def _probabilities(self, positive: np.ndarray) -> np.ndarray:
         """The columns of `predict_proba`."""
@@ -103,7 +103,7 @@ def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = No
     """None stays None; otherwise float64, finite, not negative, and with mass in both classes when labels are given."""
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")
     if is_positive is not None and not (weight[is_positive].any() and weight[~is_positive].any()):

@@ -46,10 +46,11 @@ class Number:
 
     def takes(self, value: Any) -> bool:
         kind = numbers.Integral if self.whole else numbers.Real
-        if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)) or not np.isfinite(value):
+        if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)):
             return False
-        above = value >= self.low if self.low_too else value > self.low
-        return bool(above and (value <= self.high if self.high_too else value < self.high))
+        number = float(value)
+        above = number >= self.low if self.low_too else number > self.low
+        return bool(np.isfinite(number) and above and (number <= self.high if self.high_too else number < self.high))
 
     def __str__(self) -> str:
         what = "a whole number" if self.whole else "a finite number"

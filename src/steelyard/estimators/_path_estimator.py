@@ -41,7 +41,7 @@ class Point(Protocol):
     _w: Array
 
 
-class PathEstimator(Checked, BaseEstimator):  # type: ignore[misc]
+class PathEstimator(Checked, BaseEstimator):
     """Base of `CostPath` and `QuantilePath`."""
 
     C: float

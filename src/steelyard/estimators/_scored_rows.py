@@ -7,15 +7,12 @@ its rows are handed to the estimator, one part at a time.
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -110,34 +107,3 @@ def score_left_out(
     scores, is_positive = (np.concatenate([getattr(p, name) for p in parts]) for name in ("scores", "is_positive"))
     model = found[0][0] if splits.held_out else table.fit(clone(estimator))
     return model, ScoredRows(scores, is_positive, weight)
-
-
-def check_cv(cv: Any, is_positive: np.ndarray) -> Any:
-    """A splitter, a share in (0, 1) as a float, or "prefit"."""
-    if isinstance(cv, str):
-        if cv != "prefit":
-            raise ValueError(f"cv is a number of folds, a held-out share, a splitter or 'prefit'; got {cv!r}")
-        return cv
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        return _folds(int(cv), is_positive)
-    if isinstance(cv, numbers.Real) and not isinstance(cv, bool):
-        if not 0.0 < cv < 1.0:
-            raise ValueError(f"a held-out share lies strictly between 0 and 1; got cv={cv!r}")
-        return float(cv)
-    if hasattr(cv, "split"):
-        return cv
-    if hasattr(cv, "__iter__"):
-        return list(cv)
-    raise ValueError(f"cv is a number of folds, a held-out share, a splitter or 'prefit'; got {cv!r}")
-
-
-def _folds(k: int, is_positive: np.ndarray) -> StratifiedKFold:
-    if k < 2:
-        raise ValueError(f"cv={k} leaves nothing to score: use at least 2 folds, or a held-out share such as cv=0.3")
-    positives = int(np.count_nonzero(is_positive))
-    fewest, kind = min((positives, "positive"), (len(is_positive) - positives, "negative"))
-    if fewest < 2:
-        raise ValueError(f"there is only one {kind} row: nothing is left to score once it is used for fitting")
-    if fewest < k:
-        warnings.warn(f"there are {fewest} {kind} rows, so {fewest} folds are used instead of {k}", stacklevel=4)
-    return StratifiedKFold(min(k, fewest))

@@ -35,7 +35,7 @@ from ._path_features import Array, Features, KernelColumns, KernelFeatures, Line
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000
 
 
-class CostClassifier(BinaryMixin, BaseEstimator):  # type: ignore[misc]
+class CostClassifier(BinaryMixin, BaseEstimator):
     """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`."""
 
     coef_: Array

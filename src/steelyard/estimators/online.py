@@ -52,7 +52,7 @@ SPREAD = 1e4  # a column so much smaller than another adds less than the roundin
 SCALES_SEEN = 1024  # rows: the learner looks at the columns of the first 256 that it may learn from
 
 
-class OnlineClassifier(Checked, LinearMixin, BaseEstimator):  # type: ignore[misc]
+class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
     """A linear classifier for any measure of TPR and TNR, learned row by row at memory speed.
 
     Each row pulls the model with the weight that the measure gives its class at the rates reached so far, so that one

@@ -24,7 +24,7 @@ from ._path_estimator import PATH_PARAMETERS, PathEstimator
 from ._path_features import Array, Features, KernelColumns, LinearFeatures
 
 
-class QuantileModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class QuantileModel(RegressorMixin, BaseEstimator):
     """The regressor of a quantile path at one tau: fitted already, and picklable. Made by `QuantilePath.at`."""
 
     coef_: Array
@@ -52,7 +52,7 @@ class QuantileModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class QuantilePath(RegressorMixin, PathEstimator):  # type: ignore[misc]
+class QuantilePath(RegressorMixin, PathEstimator):
     """One training, and the regression for every quantile: a whole predictive distribution.
 
     `at(tau)` is the regression whose residuals are weighted ``tau`` above and ``1 - tau`` below the prediction, so that
