@@ -40,7 +40,7 @@ static void test_master() {
 static void test_cuts_are_dropped() {
     CutPool pool(3);
     std::vector<double> g{1, 2, 3, 4, 5, 6, 7, 8, 10, -1, 0, 2};
-    for (int j = 0; j < 4; ++j) pool.add(j % 2, g.data() + 3 * j, j);
+    for (int j = 0; j < 4; ++j) pool.add(j % 2, g.data() + std::ptrdiff_t{3} * j, j);
     const double before[3] = {pool.gram(0, 3), pool.gram(3, 3), pool.gram(0, 0)};
     const auto number = pool.drop({1, 0, 0, 1});
     expect(number == std::vector<Index>({0, -1, -1, 1}), "new numbers");

@@ -18,7 +18,6 @@
 #include "bind/stop.hpp"
 #include "kernel/smo.hpp"
 
-namespace nb = nanobind;
 using namespace steelyard;
 
 namespace {

@@ -122,7 +122,9 @@ private:
 
     Solution carry_on(Solution found, const Risk& risk) {
         const double left = grid_.stopping.max_passes - found.passes;
-        return found.converged() || left <= 0 ? found : after(found, descend(risk, &found, left));
+        if (found.converged() || left <= 0) return found;
+        Solution further = descend(risk, &found, left);
+        return after(found, std::move(further));
     }
 
     // The second attempt started from the first, yet the best of both counts.

@@ -90,7 +90,7 @@ private:
     double sample_ = -1.0;            // rows seen once, while they are seen again
 
     // The reservoir keeps columns in 32 bits.
-    static const LearnerSettings& checked(const LearnerSettings& settings, Index n_cols) {
+    static LearnerSettings checked(const LearnerSettings& settings, Index n_cols) {
         if (n_cols < 1 || n_cols > std::numeric_limits<std::int32_t>::max())
             throw std::invalid_argument("a stream learner takes 1 to 2^31 - 1 columns: hash them to fewer");
         if (settings.capacity < 0 || settings.refresh < 1)

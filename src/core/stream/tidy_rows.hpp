@@ -32,7 +32,7 @@ STEELYARD_INLINE bool is_tidy(const Row& row, Index n_stored) {
 // For each type of rows; dense ones are tidy by nature.
 template <class Row>
 struct Merged {
-    const Row& operator()(const Row& row, Index) { return row; }
+    const Row& operator()(const Row& row, Index) { return row; }  // NOLINT(bugprone-return-const-ref-from-parameter)
 };
 
 template <class T>
