@@ -51,6 +51,7 @@ class Outcome:
     constrained: float  # the left side of the constraint, nan if there is none
 
 
+# What people report: a measure of classification, two of counting, and two under a constraint.
 GOALS = [
     Goal("F1", m.FBeta(1)),
     Goal("BAKLD", m.BAKLD(weight=0.5)),
