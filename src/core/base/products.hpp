@@ -33,12 +33,19 @@ struct Products {
         if (rows.which && i + ahead < end) rows.prefetch(i + ahead);
     }
 
+    // The constant column's part is the same in every row.
+    template <class R>
+    static STEELYARD_INLINE void forward_one(const R& rows, const double* w, double* out, Index begin, Index end) {
+        const R stored = viewed(rows, {});
+        const double offset = rows.constant != 0 ? rows.constant * w[rows.n_stored] : 0;
+        for (Index i = begin; i < end; ++i) {
+            look_ahead(rows, i, end);
+            out[i] = stored.row(rows.which ? rows.which[i] : i).dot(w) + offset;
+        }
+    }
     template <class R>
     STEELYARD_CLONES static void forward(const R& rows, const Stack& W, double* out, Index begin, Index end) {
-        if (W.count == 1) {
-            for (Index i = begin; i < end; ++i) out[i] = rows.row(i).dot(W.at);
-            return;
-        }
+        if (W.count == 1) return forward_one(rows, W.at, out, begin, end);
         for (Index i = begin; i < end; ++i) {
             look_ahead(rows, i, end);
             const auto x = rows.row(i);

@@ -52,7 +52,9 @@ public:
             if (std::any_of(count.begin(), count.end(), [&](std::size_t c) { return c == rows.size(); })) continue;
             std::size_t start = 0;
             for (std::size_t& c : count) start += std::exchange(c, start);
-            each(rows, stop, [&](const Ranked& row) { other_[count[digit_of(row, p)]++] = row; });
+            Ranked* const to = other_.data();  // not asked of the vectors for every row
+            std::size_t* const next = count.data();
+            each(rows, stop, [to, next, p](const Ranked& row) { to[next[digit_of(row, p)]++] = row; });
             rows.swap(other_);
         }
     }
@@ -68,8 +70,8 @@ private:
     static void each(const std::vector<Ranked>& of, const Stop* stop, F&& f) {
         for (std::size_t begin = 0; begin < of.size(); begin += at_once) {
             check(stop);
-            const std::size_t end = std::min(of.size(), begin + at_once);
-            for (std::size_t i = begin; i < end; ++i) f(of[i]);
+            const Ranked* const end = of.data() + std::min(of.size(), begin + at_once);
+            for (const Ranked* row = of.data() + begin; row != end; ++row) f(*row);
         }
     }
 

@@ -32,16 +32,20 @@ inline double middle_of(double low, double high) {
     return m > low && m < high ? m : low;
 }
 
-inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr) {
+// The scratch memory of the sort is given back before the points are made, which then need no more than there was.
+inline std::vector<Ranked> by_score(const ScoredRows& rows, const Stop* stop) {
     ScoreSort sorted;
-    auto& entries = sorted.rows;
-    entries.resize(rows.size);
+    sorted.rows.resize(rows.size);
     for (std::size_t i = 0; i < rows.size; ++i) {
         const double w = rows.weight ? rows.weight[i] : 1.0;
-        entries[i] = {to_key(rows.scores[i]), rows.positive[i] ? w : -w};
+        sorted.rows[i] = {to_key(rows.scores[i]), rows.positive[i] ? w : -w};
     }
     sorted.sort(stop);
+    return std::move(sorted.rows);
+}
 
+inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr) {
+    const std::vector<Ranked> entries = by_score(rows, stop);
     Frontier out;
     for (auto* v : {&out.thresholds, &out.tpr, &out.tnr}) v->reserve(rows.size + 1);
     double positive = 0.0, negative = 0.0;  // mass at or below the threshold

