@@ -10,6 +10,7 @@ STEELYARD_DATA.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -200,7 +201,8 @@ def serve():
 class Side:
     def __init__(self, python):
         command = [python, "-W", "ignore", __file__, "--serve"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # idle threads of numpy's BLAS spin, at the processor's cost
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, job):
         self.process.stdin.write(job + "\n")

@@ -13,10 +13,12 @@
 #pragma once
 
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "base/products.hpp"
 #include "linear/line_search.hpp"
 
 namespace steelyard {
@@ -140,7 +142,16 @@ private:
     }
 
     template <class R>
+    STEELYARD_INLINE void forward_one(const R& rows, Point& p, const double* w, Index begin, Index end) {
+        double* ahead = p.ahead.data();
+        Products::forward_one(rows, w, ahead, begin, end);
+        for (Index i = begin; i < end; ++i) ahead[i] = y_[i] * ahead[i] - p.m[i];
+    }
+
+    template <class R>
     STEELYARD_CLONES void forward(const R& rows, const Tracks& tracks, const double* W, Index begin, Index end) {
+        if (tracks.count == 1)
+            return forward_one(rows, points_[static_cast<std::size_t>(*tracks.which)], W, begin, end);
         for (Index i = begin; i < end; ++i) {
             look_ahead(rows, i, end);
             const auto x = rows.row(i);
@@ -170,21 +181,33 @@ private:
         return best_step<L>(ray, kinks, &stop);
     }
 
+    // Two loops, both without a chain of additions that would wait for itself: the first moves, the second adds up.
     template <class L>
     STEELYARD_CLONES void go(L, Point& p, double best, double cut, double* out, const Stop& stop) {
-        double sum[2] = {0, 0};
+        double* m = p.m.data();
+        double* ahead = p.ahead.data();
+        double all[8] = {}, positive[8] = {};
         in_pieces(n_, rows_a_piece, &stop, [&](Index begin, Index end) STEELYARD_INLINE_LAMBDA {
+            STEELYARD_NO_OVERLAP
             for (Index i = begin; i < end; ++i) {
-                const double m = p.m[i], s = p.ahead[i], moved = m + best * s;
-                p.m[i] = moved;
-                p.ahead[i] = m + cut * s;
-                const double value = weight(i) * L::value(moved);
-                sum[0] += y_[i] > 0 ? 0.0 : value;
-                sum[1] += y_[i] > 0 ? value : 0.0;
+                const double before = m[i], s = ahead[i];
+                m[i] = before + best * s;
+                ahead[i] = before + cut * s;
             }
+            Index i = begin;
+            for (; i + 8 <= end; i += 8)
+                for (Index k = 0; k < 8; ++k) add_risk<L>(i + k, m[i + k], all[k], positive[k]);
+            for (; i < end; ++i) add_risk<L>(i, m[i], all[0], positive[0]);
         });
-        out[0] = sum[0];
-        out[1] = sum[1];
+        out[1] = std::accumulate(positive, positive + 8, 0.0);
+        out[0] = std::accumulate(all, all + 8, 0.0) - out[1];
+    }
+
+    template <class L>
+    STEELYARD_INLINE void add_risk(Index i, double margin, double& all, double& positive) const {
+        const double value = weight(i) * L::value(margin);
+        all += value;
+        positive += y_[i] > 0 ? value : 0.0;
     }
 
     // g = -sum s_i b_i y_i x_i and h = sum s_i (loss(m_i) + b_i m_i), since loss(m') >= loss(m) - b (m' - m).

@@ -51,15 +51,8 @@ public:
         middle_.clear();
         in_pieces(n_rows_, piece_, stop_, [&](Index begin, Index end) { look_at_some(begin, end, w); });
         if (long_ < 0) choose();
-        middle_loose_ = 0;
-        for (Index i = 0; i < n_rows_; ++i)
-            if (watched(i) && reach(i) <= long_) {
-                push_middle(i);
-                middle_loose_ += reach(i) > tight * long_;
-            }
-        way_ = 0;
-        middle_end_ = long_;
-        make_near();
+        (this->*may_throw(&NearRows::make_middle))();
+        (this->*may_throw(&NearRows::make_near))();
     }
 
     // Makes what is due again.
@@ -69,7 +62,7 @@ public:
         middle_work_ += middle_loose_;
         adapt(short_, static_cast<double>(middle_.size()), near_work_);
         near_work_ = 0;
-        make_near();
+        (this->*may_throw(&NearRows::make_near))();
     }
 
     // A row that leaves the margin is near by definition.
@@ -129,7 +122,18 @@ private:
         near_.push_back(look_at(i));
     }
 
-    void make_near() {
+    STEELYARD_CLONES void make_middle() {
+        middle_loose_ = 0;
+        for (Index i = 0; i < n_rows_; ++i)
+            if (watched(i) && reach(i) <= long_) {
+                push_middle(i);
+                middle_loose_ += reach(i) > tight * long_;
+            }
+        way_ = 0;
+        middle_end_ = long_;
+    }
+
+    STEELYARD_CLONES void make_near() {
         for (const NearRow& n : near_) in_near_[n.row] = -1;
         near_.clear();
         near_loose_ = 0;
