@@ -346,7 +346,9 @@ static bool is_stopped(const Stop& stop, Index count, Task&& task) {
 static void test_stop() {
     Wish wish;
     const auto started = std::chrono::steady_clock::now();
-    const auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count(); };
+    const auto waited = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    };
     wish.check();
     expect(wish.looks == 0, "it does not look at once");
     while (waited() < 0.12) wish.check();
@@ -404,7 +406,8 @@ static void test_products_can_be_stopped() {
     Wish wish;
     wish.wanted = true;
     const auto started = std::chrono::steady_clock::now();
-    while (!wish.is_asked_for() && std::chrono::steady_clock::now() - started < std::chrono::seconds(20)) std::this_thread::yield();
+    while (!wish.is_asked_for() && std::chrono::steady_clock::now() - started < std::chrono::seconds(20))
+        std::this_thread::yield();
     for (const int n_threads : {1, 2}) {
         int stopped = 0;
         const auto count = [&](auto&& product) {
