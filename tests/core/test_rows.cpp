@@ -356,8 +356,10 @@ static void test_stop() {
     wish.wanted = true;
 
     // Both threads work; only this one looks, and both leave.
-    std::atomic<int> left{0};
+    std::atomic<int> begun{0}, left{0};
     const bool both = is_stopped(wish, 2, [&](Index) {
+        ++begun;
+        while (begun < 2 && waited() < 20) std::this_thread::yield();  // a worker may come late
         try {
             while (waited() < 20) wish.check();
         } catch (const Stopped&) {
