@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steelyard.measures as m
-from steelyard.solvers.linear.can import can, parts
+from steelyard.solvers.search.can import can, parts
 from steelyard.statistics.frontier import Choice, best_point, scan
 
 

@@ -7,8 +7,7 @@ import steelyard.measures as m
 from steelyard.rows import Rows
 from steelyard.solvers import cost_sensitive
 from steelyard.solvers.linear import search
-from steelyard.solvers.linear.resampling import Goal
-from steelyard.solvers.linear.search import (
+from steelyard.solvers.search.exploration import (
     CostModel,
     Exploration,
     Sample,
@@ -17,6 +16,7 @@ from steelyard.solvers.linear.search import (
     thinned,
 )
 from steelyard.statistics.frontier import Choice, InfeasibleError
+from steelyard.statistics.resampling import Goal
 
 
 def sample(n=600, seed=0, noise=1.0, folds=4):

@@ -3,7 +3,7 @@
     max over (loss, costs, C) and the offset   measure(TPR, TNR)   subject to linear constraints on the rates
 
 The models are cost-sensitive ones (`solvers.cost_sensitive`), explored and chosen on out-of-fold scores with the
-offset taken exactly (`solvers.linear.search`). Algorithm 2 of Kar et al. (2016), CAN, is ``solver="can"``.
+offset taken exactly (`solvers.search.exploration`). Algorithm 2 of Kar et al. (2016), CAN, is ``solver="can"``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
 from ..solvers.linear import cost_sensitive
-from ..solvers.linear.can import can
-from ..solvers.linear.resampling import Goal
-from ..solvers.linear.search import (
+from ..solvers.search.can import can
+from ..solvers.search.exploration import (
     Candidate,
     CostModel,
     Effort,
@@ -37,6 +36,7 @@ from ..solvers.linear.search import (
     thinned,
 )
 from ..statistics.frontier import Choice
+from ..statistics.resampling import Goal
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin

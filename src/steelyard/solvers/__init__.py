@@ -1,6 +1,7 @@
 """Solvers: a frozen problem in, a frozen result out; no scikit-learn. One room for each kind.
 
-linear      cost_sensitive (grids of certified models), search, resampling, can
+search      race, exploration, can
+linear      cost_sensitive (grids of certified models), bundle
 stream      problem, settings, learner, mini_batch, rare_class
 path        exact, approximate, sign_changes
 kernel      smo, neyman_pearson, minimax

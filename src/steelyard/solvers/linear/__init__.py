@@ -1,1 +1,1 @@
-"""Linear models for given costs, certified; whole grids of them; the search for the best operating point."""
+"""Linear models for given costs, certified, and whole grids of them."""

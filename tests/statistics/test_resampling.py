@@ -5,9 +5,9 @@ import pytest
 
 import steelyard.measures as m
 from reference.resampling import judge
-from steelyard.solvers.linear import resampling
-from steelyard.solvers.linear.resampling import MARGINS, Draws, Goal, settled
+from steelyard.statistics import resampling
 from steelyard.statistics.frontier import best_point, scan
+from steelyard.statistics.resampling import MARGINS, Draws, Goal, settled
 
 
 def sample(n, seed=0, gap=1.2, prevalence=0.3):

@@ -28,9 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ...measures import Measure
-from ...measures.constraints import Constraint
-from ...statistics.frontier import Choice, Frontier
+from ..measures import Measure
+from ..measures.constraints import Constraint
+from .frontier import Choice, Frontier
 
 Array = NDArray[np.float64]
 

@@ -29,8 +29,8 @@ from ...measures import Measure
 from ...rows import Rows
 from ...statistics import frontier
 from ...statistics.frontier import Choice, Frontier, InfeasibleError
-from . import cost_sensitive
-from .resampling import Draws, Goal, Verdict, settled
+from ...statistics.resampling import Draws, Goal, Verdict, settled
+from ..linear import cost_sensitive
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
