@@ -27,8 +27,15 @@ def small_names():
 
 def binary(name, rows=None, seed=0, is_small=False):
     """X standardised (dense) or divided by column maximum (sparse), y in {0, 1}, shuffled, the first `rows`."""
-    X, y = raw(f"small/{name}" if is_small else name)
-    positive = (SMALL if is_small else POSITIVE).get(name, y.max())
+    return class_against_rest(
+        f"small/{name}" if is_small else name, (SMALL if is_small else POSITIVE).get(name), rows, seed
+    )
+
+
+def class_against_rest(name, positive=None, rows=None, seed=0):
+    """The same for the class `positive`, the largest label if it is None."""
+    X, y = raw(name)
+    positive = y.max() if positive is None else positive
     order = np.random.default_rng(seed).permutation(len(y))[:rows]
     X, y = X[order], (y[order] == positive).astype(int)
     if sp.issparse(X):

@@ -6,15 +6,9 @@ import pytest
 import steelyard.measures as m
 from steelyard.rows import Rows
 from steelyard.solvers import cost_sensitive
-from steelyard.solvers.linear import search
-from steelyard.solvers.search.exploration import (
-    CostModel,
-    Exploration,
-    Sample,
-    costs_of_ratio,
-    linearised_costs,
-    thinned,
-)
+from steelyard.solvers.search import models
+from steelyard.solvers.search.exploration import Exploration, Sample
+from steelyard.solvers.search.models import CostModel, Labelled, costs_of_ratio, linearised_costs
 from steelyard.statistics.frontier import Choice, InfeasibleError
 from steelyard.statistics.resampling import Goal
 
@@ -25,26 +19,30 @@ def sample(n=600, seed=0, noise=1.0, folds=4):
     y = np.where(X[:, 0] + noise * rng.normal(size=n) > 1.0, 1.0, -1.0)
     blocks = np.arange(n) % folds
     splits = [(np.flatnonzero(blocks != k), np.flatnonzero(blocks == k)) for k in range(folds)]
-    return Sample(Rows.of(X), y, None, splits)
+    return Sample(Labelled(Rows.of(X), y), splits)
+
+
+def grid(loss, costs, Cs):
+    return [CostModel(loss, *pair, C) for pair in costs for C in Cs]
 
 
 def test_scores_are_out_of_fold():
     rows = sample()
     exploration = Exploration(rows, Goal(m.FBeta(1)))
-    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    exploration.add(grid("hinge", [(1.0, 1.0)], [1.0]))
     scores = exploration.scores(CostModel("hinge", 1.0, 1.0, 1.0))
     train, test = rows.splits[0]
-    X = rows.rows.source
-    w = cost_sensitive.solve(X[train], rows.y[train], tol=1e-2).w
+    X = rows.data.rows.source
+    w = cost_sensitive.solve(X[train], rows.data.y[train], tol=1e-2).w
     own = X[train] @ w
     np.testing.assert_allclose(scores[: len(test)], (X[test] @ w - own.mean()) / own.std())
 
 
 def test_constant_scores_are_not_ranked():
     rows = sample()
-    flat = Sample(Rows.of(np.full((600, 1), 3.0)), rows.y, None, rows.splits)
+    flat = Sample(Labelled(Rows.of(np.full((600, 1), 3.0)), rows.data.y), rows.splits)
     exploration = Exploration(flat, Goal(m.BalancedAccuracy()))
-    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    exploration.add(grid("hinge", [(1.0, 1.0)], [1.0]))
     assert len(exploration.frontier(exploration.scores(CostModel("hinge", 1.0, 1.0, 1.0)))) == 2
 
 
@@ -54,23 +52,23 @@ def test_luck_does_not_unseat_an_anchor():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = sample(300, seed)
-        rows = Sample(rows.rows, np.where(rng.random(300) < 0.3, 1.0, -1.0), None, rows.splits)
+        rows = Sample(Labelled(rows.data.rows, np.where(rng.random(300) < 0.3, 1.0, -1.0)), rows.splits)
         exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
         anchor = CostModel("logistic", 1.0, 1.0, 1.0)
-        exploration.add("logistic", [(1.0, 1.0)], [1.0], [anchor])
-        exploration.add("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 0.1, 1.0])
+        exploration.add(grid("logistic", [(1.0, 1.0)], [1.0]), [anchor])
+        exploration.add(grid("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 0.1, 1.0]))
         stayed += exploration.choose().model == anchor
     assert stayed >= 8  # the largest value alone would keep it in about one run of ten
 
 
 def test_a_clear_gain_unseats_the_anchor():
     rows = sample(2000, noise=0.3)
-    rows.rows.source[:, 0] *= 0.01  # so little regularisation is needed, and the anchor has too much
-    rows.rows.source[:, 1:] *= 10.0
+    rows.data.rows.source[:, 0] *= 0.01  # so little regularisation is needed, and the anchor has too much
+    rows.data.rows.source[:, 1:] *= 10.0
     bad = CostModel("hinge", 1.0, 1.0, 1e-6)
     exploration = Exploration(rows, Goal(m.BalancedAccuracy()))
-    exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
-    exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])
+    exploration.add(grid("hinge", [(1.0, 1.0)], [bad.C]), [bad])
+    exploration.add(grid("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4]))
     assert exploration.choose().model != bad
 
 
@@ -87,7 +85,7 @@ def test_a_clear_gain_unseats_the_anchor():
 def test_rows_that_break_a_constraint(constraint, rows):
     y = np.repeat([1.0, -1.0], [200, 400])
     exploration = Exploration(
-        Sample(Rows.of(np.zeros((600, 1))), y, None, [(y > 0, np.arange(600))]), Goal(m.Recall(), [constraint])
+        Sample(Labelled(Rows.of(np.zeros((600, 1))), y), [(y > 0, np.arange(600))]), Goal(m.Recall(), [constraint])
     )
     assert exploration._rows_to_break() == pytest.approx(rows)
 
@@ -95,18 +93,18 @@ def test_rows_that_break_a_constraint(constraint, rows):
 def test_a_cap_decided_by_two_rows_unseats_nobody():
     for cap, stays in ((0.005, True), (0.2, False)):
         rows = sample(400, noise=0.3)
-        rows.rows.source[:, 0] *= 0.01
-        rows.rows.source[:, 1:] *= 10.0
+        rows.data.rows.source[:, 0] *= 0.01
+        rows.data.rows.source[:, 1:] *= 10.0
         bad = CostModel("hinge", 1.0, 1.0, 1e-6)
         exploration = Exploration(rows, Goal(m.Recall(), [m.fpr <= cap]))
-        exploration.add("hinge", [(1.0, 1.0)], [bad.C], [bad])
-        exploration.add("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4])
+        exploration.add(grid("hinge", [(1.0, 1.0)], [bad.C]), [bad])
+        exploration.add(grid("hinge", [costs_of_ratio(4.0, rows.prevalence)], [1e4]))
         assert (exploration.choose().model == bad) == stays
 
 
 def test_infeasible_everywhere_is_an_error():
     exploration = Exploration(sample(noise=3.0), Goal(m.Recall(), [m.Precision() >= 0.999, m.tpr >= 0.9]))
-    exploration.add("hinge", [(1.0, 1.0)], [1.0])
+    exploration.add(grid("hinge", [(1.0, 1.0)], [1.0]))
     with pytest.raises(InfeasibleError, match="no threshold meets"):
         exploration.choose()
 
@@ -133,25 +131,10 @@ def test_costs_keep_the_mean_cost():
 def test_scores_of_many_models_come_in_pieces(monkeypatch):
     found = []
     for at_once in (2**20, 700):
-        monkeypatch.setattr(search, "SCORES_AT_ONCE", at_once)
+        monkeypatch.setattr(models, "SCORES_AT_ONCE", at_once)
         exploration = Exploration(sample(), Goal(m.FBeta(1)))
-        exploration.add("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 1.0])
+        exploration.add(grid("hinge", [costs_of_ratio(r, 0.3) for r in (0.5, 1.0, 2.0)], [0.01, 1.0]))
         found.append({model: vars(candidate.point) for model, candidate in exploration.candidates.items()})
     assert found[0].keys() == found[1].keys()
     for model, point in found[0].items():
         assert point == pytest.approx(found[1][model], abs=1e-5)
-
-
-def test_a_sample_of_the_rows_is_a_view():
-    rows = sample(3000)
-    whole = Exploration(rows, Goal(m.FBeta(1)))
-    part, factor = thinned(whole, most=4000, fewest=100)
-    assert part.sample.rows.source is rows.rows.source
-    assert part.sample.rows.n_rows == pytest.approx(1000, abs=2)
-    assert factor == pytest.approx(3.0, abs=0.01)
-    which = part.sample.rows.which
-    np.testing.assert_array_equal(part.sample.y, rows.y[which])
-    for (train, test), (all_train, all_test) in zip(part.sample.splits, rows.splits, strict=True):
-        assert set(which[train]) <= set(all_train)
-        assert set(which[test]) <= set(all_test)
-    assert thinned(whole, most=10**6, fewest=100)[0] is whole

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,17 +24,19 @@ from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
 from ..solvers.linear import cost_sensitive
 from ..solvers.search.can import can
-from ..solvers.search.exploration import (
-    Candidate,
+from ..solvers.search.exploration import Candidate, Exploration, Sample
+from ..solvers.search.models import (
     CostModel,
     Effort,
-    Exploration,
-    Sample,
+    Labelled,
+    Model,
+    StreamModel,
     costs_of_ratio,
+    fit_stream,
     linearised_costs,
     scale_of,
-    thinned,
 )
+from ..solvers.search.race import race
 from ..statistics.frontier import Choice
 from ..statistics.resampling import Goal
 from ._binary import Labels, check_weight, threads
@@ -48,20 +50,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What is tried. Costs and Cs were settled on splits of letter, satimage, spambase and adult (docs/batch.md).
-
-    Beyond `large` stored values a sample of the rows with about so many, and `fewest_rows` at least, is explored, and
-    only the best `short_list` of it, with the anchors, is fitted on all rows. Round numbers that buy time: a grid on a
-    million values takes seconds, and ten thousand rows place an operating point to half a percent.
-    """
+    """What is tried. Costs and Cs were settled on splits of letter, satimage, spambase and adult (docs/batch.md)."""
 
     Cs: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-    n_ratios: int = 7  # from half of plain costs to twice the balanced ones
+    n_ratios: int = 7  # of the costs
     tol: float = 10.0  # times that of the final fit, in the exploration
     loosest: float = 0.1
-    large: int = 1_000_000
-    fewest_rows: int = 10_000
-    short_list: int = 2
     can_tol: float = 1e-5  # on the level: less than a row's worth on any sample that can be scored
     can_steps: int = 3  # of linearised costs for one level; the level itself is raised up to fifty times
 
@@ -76,6 +70,19 @@ class Found:
     exploration: Exploration
     chosen: Candidate
     levels: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Final:
+    """The model fitted on all rows; one of the stream has neither costs nor a certificate."""
+
+    w: Array
+    gap: float = np.nan
+    n_iter: int = 1
+    loss: str = "stream"
+    C: float = np.nan
+    c_pos: float = np.nan
+    c_neg: float = np.nan
 
 
 class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
@@ -120,7 +127,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     ----------
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
     C_, loss_, costs_ : float, str, (float, float)
-        The chosen model; `costs_` are those of a false negative and a false positive.
+        The chosen model; `costs_` are those of a false negative and a false positive. Where the stream's learner
+        (`OnlineClassifier`) was best `loss_` is "stream", and `C_`, `costs_` and `gap_`, which it lacks, are nan.
     gap_ : float
         Certified relative duality gap of the final fit.
     best_score_ : float
@@ -194,7 +202,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
             splits = self._splits(labels.is_positive)
             rows = rows.packed().with_constant(_typical_norm(rows, weight) if self.fit_intercept else 0.0)
-            found = self._search(Sample(rows, labels.signs, weight, splits.pairs), goal)
+            found = self._search(Sample(Labelled(rows, labels.signs, weight), splits.pairs), goal)
             self._take_labels(labels)
             self._refit(found, None if splits.refits else splits.pairs[0][0])
         return self
@@ -209,35 +217,37 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         exploration = Exploration(sample, goal, Effort(tol, solver, threads(self.n_jobs), seed))
         if self.solver == "can":
             return self._alternate(exploration, losses, Cs)
-        return Found(exploration, self._explore(exploration, losses, Cs))
 
-    def _explore(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> Candidate:
-        part, factor = thinned(exploration, PLAN.large, PLAN.fewest_rows)
-        self._try(part, losses, tuple(C * factor for C in Cs), factor)
-        if part is not exploration:
-            # The losses are sums: with 1/factor of the rows, C times factor is the same trade-off.
-            listed = part.short_list(PLAN.short_list)
-            exploration.anchors.update(replace(model, C=model.C / factor) for model in part.anchors)
-            for model in {*listed, *part.anchors}:
-                exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C / factor])
-        return exploration.choose()
+        def enter(part: Exploration) -> None:
+            self._enter(part, losses, Cs)
 
-    def _try(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...], factor: float) -> None:
-        """A grid of cost ratios and Cs for each loss, then models near the best."""
+        def near(part: Exploration, halved: int) -> None:
+            self._refine(part, Cs, halved)
+
+        won = race(exploration, enter, near)
+        return Found(won.exploration, won.chosen)
+
+    def _enter(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> None:
+        """A grid of cost ratios and Cs for each loss, the plain models among them, and the stream's learner."""
         prevalence = exploration.sample.prevalence
         balanced = (1.0 - prevalence) / prevalence
-        wide = np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), PLAN.n_ratios)
         plain = costs_of_ratio(1.0, prevalence)
         middle = {plain, costs_of_ratio(balanced, prevalence), costs_of_ratio(np.sqrt(balanced), prevalence)}
-        usual = min(Cs, key=lambda C: abs(np.log(C / factor)))
+        usual = min(Cs, key=lambda C: abs(np.log(C)))
         for loss in losses:
             # The hinge depends most on the costs; the others mostly move the threshold, which is taken exactly anyway.
-            costs = {costs_of_ratio(r, prevalence) for r in wide} if loss == "hinge" or len(losses) == 1 else middle
+            wide = {costs_of_ratio(r, prevalence) for r in _ratios(prevalence)}
+            costs = {plain, *wide} if loss == "hinge" or len(losses) == 1 else middle
             anchors = [CostModel(loss, *plain, usual)] if loss != "hinge" else []
-            exploration.add(loss, {plain, *costs}, Cs, anchors)
-        step = (wide[1] / wide[0]) ** 0.5
-        for power in (1.0, 0.5):  # half a step of the grid to either side, then a quarter
-            exploration.refine(step**power, 10 ** (0.5 * power) if self._tunes_C() else 1.0, max(Cs))
+            exploration.add((CostModel(loss, *pair, C) for pair in sorted(costs) for C in Cs), anchors)
+        if self.loss == self.C == self.solver == "auto" and len(exploration.goal.constraints) <= 1:
+            exploration.add([StreamModel()])
+
+    def _refine(self, exploration: Exploration, Cs: tuple[float, ...], halved: int) -> None:
+        """Half a step of the grid to either side of the best; the next time a quarter."""
+        first, second, *_ = _ratios(exploration.sample.prevalence)
+        power = 0.5 * 0.5**halved
+        exploration.refine((second / first) ** power, 10**power if self._tunes_C() else 1.0, max(Cs))
 
     def _alternate(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> Found:
         """CAN: the oracle trains with the linearised costs of the valuation until the valuation stops rising."""
@@ -251,7 +261,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             best: Candidate | None = None
             for _ in range(PLAN.can_steps):
                 for loss in losses:
-                    search.add(loss, [costs], Cs)
+                    search.add(CostModel(loss, *costs, C) for C in Cs)
                 if best is not None and search.best().point.value <= best.point.value:
                     break
                 best = search.best()
@@ -262,19 +272,34 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             return float(measure(point.tpr, point.tnr, prevalence, sample_size=n))
 
         found = can(goal.measure, oracle, rate, tol=PLAN.can_tol)
-        model = found.payload.model
-        exploration.add(model.loss, [(model.c_pos, model.c_neg)], [model.C])
+        exploration.add([found.payload.model])
         return Found(exploration, exploration.choose(), np.array(found.levels))
 
     def _refit(self, found: Found, train: NDArray[np.intp] | None) -> None:
         """The chosen model on the rows `train` (None: all), and the attributes that come of it."""
         exploration, chosen = found.exploration, found.chosen
-        sample, model, effort = exploration.sample, chosen.model, exploration.effort
-        rows, y, weight = sample.rows, sample.y, sample.weight
-        if train is not None:
-            rows, y, weight = rows.take(train), y[train], None if weight is None else weight[train]
+        data = exploration.sample.data
+        data = data if train is None else data.take(train)
+        final = self._fit_chosen(chosen.model, data, exploration)
+        center, scale = scale_of(data.rows, final.w[None, :], data.weight)
+        # Constant scores have an infinite scale: the offset, clear of rounding, then calls all rows one class.
+        standing = chosen.point.threshold * scale[0] if np.isfinite(scale[0]) else 1.0 - 2.0 * chosen.point.tpr
+        offset = data.rows.constant * final.w[-1] if self.fit_intercept else 0.0
+        self.C_, self.loss_, self.costs_ = final.C, final.loss, (final.c_pos, final.c_neg)
+        self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
+        self.frontier_ = exploration.frontier(exploration.scores(chosen.model))
+        if found.levels is not None:
+            self.levels_ = found.levels
+        self._set_model(final.w[: self.n_features_in_], offset - (center[0] + standing))
+        if self.verbose:
+            print(f"MeasureClassifier: {chosen.model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
+
+    def _fit_chosen(self, model: Model, data: Labelled, exploration: Exploration) -> _Final:
+        effort = exploration.effort
+        if isinstance(model, StreamModel):
+            return _Final(fit_stream(model, data, exploration.goal, effort.seed), n_iter=model.passes)
         final = cost_sensitive.solve(
-            rows, y, model.c_pos, model.c_neg, model.C, self.tol, model.loss, effort.solver, weight,
+            data.rows, data.y, model.c_pos, model.c_neg, model.C, self.tol, model.loss, effort.solver, data.weight,
             n_jobs=effort.n_jobs, seed=effort.seed,
         )  # fmt: skip
         if not final.converged:
@@ -283,21 +308,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
                 "features on very different scales are the usual reason; put a StandardScaler in front, or give a "
                 "smaller C",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        center, scale = scale_of(rows, final.w[None, :], weight)
-        # Constant scores have an infinite scale: the offset, clear of rounding, then calls all rows one class.
-        standing = chosen.point.threshold * scale[0] if np.isfinite(scale[0]) else 1.0 - 2.0 * chosen.point.tpr
-        offset = rows.constant * final.w[-1] if self.fit_intercept else 0.0
-        frontier = exploration.frontier(exploration.scores(model))
-        self.C_, self.loss_, self.costs_ = model.C, model.loss, (model.c_pos, model.c_neg)
-        self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
-        self.frontier_ = frontier
-        if found.levels is not None:
-            self.levels_ = found.levels
-        self._set_model(final.w[: self.n_features_in_], offset - (center[0] + standing))
-        if self.verbose:
-            print(f"MeasureClassifier: {model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
+        return _Final(final.w, final.gap, final.n_iter, model.loss, model.C, model.c_pos, model.c_neg)
 
     def _tunes_C(self) -> bool:
         return isinstance(self.C, str)
@@ -309,6 +322,12 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
                 "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
             )
         return splits
+
+
+def _ratios(prevalence: float) -> Array:
+    """Cost ratios from half of plain costs to twice the balanced ones."""
+    balanced = (1.0 - prevalence) / prevalence
+    return np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), PLAN.n_ratios)
 
 
 def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:

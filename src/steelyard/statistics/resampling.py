@@ -73,9 +73,9 @@ class Verdict:
 class _Points:
     """Operating points with their value, and the least slack in units of a perfect classifier's."""
 
-    def __init__(self, tpr: Array, tnr: Array, frontier: Frontier, goal: Goal) -> None:
+    def __init__(self, tpr: Array, tnr: Array, prevalence: float, n_rows: float, goal: Goal) -> None:
         self.tpr, self.tnr = tpr, tnr
-        of_sample: dict[str, Any] = {"prevalence": frontier.prevalence, "sample_size": frontier.n_rows}
+        of_sample: dict[str, Any] = {"prevalence": prevalence, "sample_size": n_rows}
         self.value = np.asarray(goal.measure(tpr, tnr, **of_sample), dtype=np.float64)
         self.slack = np.full(np.shape(tpr), np.inf)
         for constraint in goal.constraints:
@@ -113,8 +113,9 @@ class Draws:
         looked_at = _thinned(frontier)
         cuts = frontier.thresholds[looked_at]
         tpr, fpr = (self._called(side, scores, cuts) for side in self._sides)
-        drawn = _Points(tpr[:, :DRAWS], 1.0 - fpr[:, :DRAWS], frontier, goal)
-        whole = _Points(frontier.tpr[looked_at], frontier.tnr[looked_at], frontier, goal)
+        of_sample = frontier.prevalence, frontier.n_rows
+        drawn = _Points(tpr[:, :DRAWS], 1.0 - fpr[:, :DRAWS], *of_sample, goal)
+        whole = _Points(frontier.tpr[looked_at], frontier.tnr[looked_at], *of_sample, goal)
         # Ties to the more skilful point, as in `frontier.best_point`.
         values = np.where(np.isnan(drawn.value), -np.inf, drawn.value + ROUNDING * (drawn.tpr + drawn.tnr))
         draw = np.arange(DRAWS)
@@ -127,10 +128,27 @@ class Draws:
                 break
             tried.append((float(np.mean(whole.penalised[best])), margin, best, reached))
         _, margin, best, reached = max(tried, key=lambda one: one[0])
-        left_out = _Points(tpr[best, DRAWS + draw], 1.0 - fpr[best, DRAWS + draw], frontier, goal)
+        left_out = _Points(tpr[best, DRAWS + draw], 1.0 - fpr[best, DRAWS + draw], *of_sample, goal)
         inside = np.where(reached, values[best, draw], np.nan)
         outside = np.where(reached & self._can_judge, left_out.penalised, np.nan)
         return Verdict(inside, outside, cuts[best], margin)
+
+    def values(self, called: NDArray[np.bool_], goal: Goal, prevalence: float) -> tuple[Array, Array]:
+        """Of models that call rows positive (rows x models): the value on all rows, and in every draw (models x draws),
+        each less the excess over the constraints. The draws are the same for all models, so differences are paired."""
+        rates = []
+        for rows, mass, drawn in self._sides:
+            sums = np.zeros((called.shape[1] + 1, DRAWS + 1))
+            for first in range(0, len(rows), ROWS_AT_ONCE):
+                some = slice(first, first + ROWS_AT_ONCE)
+                weight = np.ones(len(rows[some])) if mass is None else mass[some]
+                counts = np.column_stack([weight, drawn[some] * weight[:, None]])
+                sums += np.vstack([called[rows[some]].T, np.ones(len(counts))]) @ counts
+            rates.append(sums[:-1] / np.where(sums[-1] > 0.0, sums[-1], 1.0))
+        n_rows = sum(len(rows) for rows, _, _ in self._sides)
+        found = _Points(rates[0], 1.0 - rates[1], prevalence, n_rows, goal).penalised
+        found = np.where(np.isnan(found), -np.inf, found)
+        return found[:, 0], found[:, 1:]
 
     @staticmethod
     def _called(side: Side, scores: Array, cuts: Array) -> Array:
@@ -155,7 +173,7 @@ def settled(verdict: Verdict, frontier: Frontier, best: Choice, goal: Goal) -> C
     Only points that meet the constraints come into question, and only with a value within one standard error of the
     best that keeps the margin: where a measure has two separate optima the mean threshold lies between them.
     """
-    points = _Points(frontier.tpr, frontier.tnr, frontier, goal)
+    points = _Points(frontier.tpr, frontier.tnr, frontier.prevalence, frontier.n_rows, goal)
     known = verdict.thresholds[np.isfinite(verdict.inside)]
     safe = (points.slack >= verdict.margin - ROUNDING) & ~np.isnan(points.value)
     if not len(known) or not safe.any():

@@ -1,0 +1,196 @@
+"""The linear models that a search may try, each fitted on given rows.
+
+A `CostModel` minimises a loss with a pair of costs and a C (`linear.cost_sensitive`); a `StreamModel` is what the
+stream's learner has after a few passes, trained for the measure itself (`stream.learner`). Both are a direction: their
+threshold is set afterwards, on scores of rows that they were not fitted on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...measures import Measure
+from ...rows import Rows
+from ...statistics.frontier import Choice
+from ...statistics.resampling import Goal
+from ..linear import cost_sensitive
+from ..stream.learner import Learner
+from ..stream.problem import Pass, Problem, choose_solver
+
+Array = NDArray[np.float64]
+Pair = tuple[float, float]
+
+MAX_PASSES = 1000  # of one fold's model: one that is not at the wanted gap by then is good enough to be compared
+SCORES_AT_ONCE = 2**19  # numbers: 4 MB, so that scores of many models never weigh more than a few columns of X
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """What to minimise: see `cost_sensitive`."""
+
+    loss: str
+    c_pos: float
+    c_neg: float
+    C: float
+
+    @property
+    def costs(self) -> Pair:
+        return self.c_pos, self.c_neg
+
+    @property
+    def ratio(self) -> float:
+        return self.c_pos / self.c_neg if self.c_neg > 0 else np.inf
+
+
+@dataclass(frozen=True)
+class StreamModel:
+    """The stream's learner after `passes` shuffled passes: three, as `benchmarks/online.py` reports it."""
+
+    passes: int = 3
+
+
+Model = CostModel | StreamModel
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How exactly, by which solver, on how many threads."""
+
+    tol: float = 1e-2
+    solver: str = "auto"
+    n_jobs: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows, labels -1 or 1, weights; `thinning` rows of the whole data for one here, so that C, which weighs a sum over
+    rows, means the same on a part of them."""
+
+    rows: Rows
+    y: Array
+    weight: Array | None = None
+    thinning: float = 1.0
+
+    def take(self, which: NDArray[np.intp]) -> Labelled:
+        weight = None if self.weight is None else self.weight[which]
+        return Labelled(self.rows.take(which), self.y[which], weight, self.thinning)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModels:
+    """Models, one a row of W, and the scale of their scores on the rows that they were fitted on."""
+
+    W: Array
+    center: Array
+    scale: Array
+
+    def scores(self, rows: Rows, k: slice) -> Array:
+        scores = rows.scores(self.W[k])
+        scores -= self.center[k]
+        scores /= self.scale[k]
+        return scores
+
+    def only(self, k: int) -> FittedModels:
+        return FittedModels(self.W[k : k + 1].copy(), self.center[k : k + 1], self.scale[k : k + 1])
+
+
+def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> FittedModels:
+    """All of them, whole grids at a time."""
+    W = np.empty((len(models), data.rows.n_cols))
+    position = {model: k for k, model in enumerate(models)}
+    for loss, costs, Cs in _grids([model for model in models if isinstance(model, CostModel)]):
+        found = cost_sensitive.solve_grid(
+            data.rows, data.y, costs, [C * data.thinning for C in Cs], effort.tol, loss=loss, solver=effort.solver,
+            sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=MAX_PASSES,
+        )  # fmt: skip
+        for (c_pos, c_neg, C), one in zip(((*pair, C) for pair in costs for C in Cs), found, strict=True):
+            W[position[CostModel(loss, c_pos, c_neg, C)]] = one.w
+    for model in models:
+        if isinstance(model, StreamModel):
+            W[position[model]] = fit_stream(model, data, goal, effort.seed)
+    return FittedModels(W, *scale_of(data.rows, W, data.weight))
+
+
+def _grids(models: Sequence[CostModel]) -> list[tuple[str, list[Pair], list[float]]]:
+    """Rectangles that cover them: pairs of costs that ask for the same Cs belong together."""
+    Cs: dict[tuple[str, Pair], list[float]] = defaultdict(list)
+    for model in models:
+        Cs[model.loss, model.costs].append(model.C)
+    grids: dict[tuple[str, tuple[float, ...]], list[Pair]] = defaultdict(list)
+    for (loss, pair), values in sorted(Cs.items()):
+        grids[loss, tuple(sorted(values))].append(pair)
+    return [(loss, pairs, list(values)) for (loss, values), pairs in grids.items()]
+
+
+def fit_stream(model: StreamModel, data: Labelled, goal: Goal, seed: int) -> Array:
+    """Its direction; the constant column has no part in it, as the threshold is set afterwards."""
+    constraint = goal.constraints[0] if goal.constraints else None
+    problem = Problem(
+        goal.measure, constraint, choose_solver(goal.measure, constraint, guard=True), seed=seed, guard=True
+    )
+    rows = data.rows.with_constant(0.0)
+    learner, labels = Learner(problem, rows.n_cols), data.y.astype(np.int8)
+    for number in range(model.passes):
+        learner.learn(rows, labels, data.weight, Pass(shuffle=True, number=number, disposable=True))
+    w = np.zeros(data.rows.n_cols)
+    w[: rows.n_cols] = learner.model().w
+    return w
+
+
+def scale_of(rows: Rows, W: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Mean and standard deviation of the scores of each model (a row of W) on its own training rows.
+
+    Thresholds are in these units, so that one threshold fits the models of all folds and the final one, even where
+    strong regularisation leaves each with a scale and an offset of its own. Constant scores have the scale infinity:
+    rounding errors must not be ranked.
+    """
+    some = max(1, SCORES_AT_ONCE // max(1, rows.n_rows))
+    found = [_scale_of(rows.scores(W[first : first + some]), weight) for first in range(0, len(W), some)]
+    center, scale = (np.concatenate(part) for part in zip(*found, strict=True))
+    return center, scale
+
+
+def _scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+    largest = np.abs(scores).max(axis=0)
+    center = np.average(scores, axis=0, weights=weight)
+    scores -= center
+    spread = np.sqrt(np.average(np.square(scores, out=scores), axis=0, weights=weight))
+    return center, np.where(spread > 1e-10 * largest, spread, np.inf)
+
+
+def costs_of_ratio(ratio: float, prevalence: float) -> Pair:
+    """``c_pos / c_neg = ratio`` with a mean cost of 1 over the rows, so that C keeps its meaning.
+
+    >>> costs_of_ratio(1.0, 0.1)
+    (1.0, 1.0)
+    """
+    c_neg = 1.0 / (prevalence * float(ratio) + 1.0 - prevalence)
+    return float(ratio) * c_neg, c_neg
+
+
+def linearised_costs(
+    measure: Measure, point: Choice, prevalence: float, n_rows: int, steepest: float = 20.0
+) -> Pair | None:
+    """The costs whose best classifier improves the measure to first order; None where a rate is not wanted.
+
+    A false negative lowers TPR by ``1/(n p)``, a false positive TNR by ``1/(n (1 - p))``. The costs stay within the
+    factor `steepest` of plain and of balanced ones: beyond, one class is given up and the gradient there says nothing.
+    (The grid itself goes to a factor of 2; docs/batch.md, "Where the rules come from".)
+
+    >>> from steelyard.measures import BalancedAccuracy
+    >>> linearised_costs(BalancedAccuracy(), Choice(0, 0.0, 0.8, 0.8, 0.8), 0.2, 100)
+    (2.5, 0.625)
+    """
+    gradient = measure.gradient(point.tpr, point.tnr, prevalence, sample_size=n_rows)
+    c_pos, c_neg = float(gradient.tpr) / prevalence, float(gradient.tnr) / (1.0 - prevalence)
+    if not (np.isfinite(c_pos) and np.isfinite(c_neg) and c_pos > 0.0 and c_neg > 0.0):
+        return None
+    balanced = (1.0 - prevalence) / prevalence
+    ratio = min(max(c_pos / c_neg, min(1.0, balanced) / steepest), max(1.0, balanced) * steepest)
+    return costs_of_ratio(ratio, prevalence)
