@@ -34,9 +34,9 @@ from ..solvers.search.models import (
     costs_of_ratio,
     fit_stream,
     linearised_costs,
-    scale_of,
 )
 from ..solvers.search.race import race
+from ..solvers.search.transfer import transferred
 from ..statistics.frontier import Choice
 from ..statistics.resampling import Goal
 from ._binary import Labels, check_weight, threads
@@ -281,16 +281,14 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         data = exploration.sample.data
         data = data if train is None else data.take(train)
         final = self._fit_chosen(chosen.model, data, exploration)
-        center, scale = scale_of(data.rows, final.w[None, :], data.weight)
-        # Constant scores have an infinite scale: the offset, clear of rounding, then calls all rows one class.
-        standing = chosen.point.threshold * scale[0] if np.isfinite(scale[0]) else 1.0 - 2.0 * chosen.point.tpr
+        threshold = transferred(chosen, exploration, data, final.w)
         offset = data.rows.constant * final.w[-1] if self.fit_intercept else 0.0
         self.C_, self.loss_, self.costs_ = final.C, final.loss, (final.c_pos, final.c_neg)
         self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
         self.frontier_ = exploration.frontier(exploration.scores(chosen.model))
         if found.levels is not None:
             self.levels_ = found.levels
-        self._set_model(final.w[: self.n_features_in_], offset - (center[0] + standing))
+        self._set_model(final.w[: self.n_features_in_], offset - threshold)
         if self.verbose:
             print(f"MeasureClassifier: {chosen.model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
 

@@ -199,15 +199,27 @@ class Exploration:
         ranked = sorted(self.candidates.values(), key=_rank, reverse=True)
         return [one.model for one in ranked[:count]]
 
+    def share_called(self, model: Model, threshold: float) -> float:
+        """The share of the rows that it was fitted on that lie above the threshold, mean over the folds."""
+        data, shares = self.sample.data, []
+        for (train, _), fold in zip(self.sample.splits, self._fold_models(model), strict=True):
+            part = data.take(train)
+            called = fold.scores(part.rows, slice(0, 1))[:, 0] > threshold
+            shares.append(np.average(called, weights=part.weight))
+        return float(np.mean(shares))
+
     def calls(self, model: Model) -> NDArray[np.bool_]:
         """Which of the splits' test rows it calls positive, at its best threshold."""
         return self._calls[model]
 
     def scores(self, model: Model) -> Array:
         """The pooled out-of-fold scores, in the order of the splits' test rows."""
+        return np.ascontiguousarray(self._out_of_fold(self._fold_models(model), slice(0, 1))[:, 0])
+
+    def _fold_models(self, model: Model) -> list[FittedModels]:
         if model not in self._fitted:
             self._fitted[model] = self._fit([model])
-        return np.ascontiguousarray(self._out_of_fold(self._fitted[model], slice(0, 1))[:, 0])
+        return self._fitted[model]
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:

@@ -114,7 +114,7 @@ def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> 
     for model in models:
         if isinstance(model, StreamModel):
             W[position[model]] = fit_stream(model, data, goal, effort.seed)
-    return FittedModels(W, *scale_of(data.rows, W, data.weight))
+    return FittedModels(W, *units_of(data, W))
 
 
 def _grids(models: Sequence[CostModel]) -> list[tuple[str, list[Pair], list[float]]]:
@@ -143,25 +143,46 @@ def fit_stream(model: StreamModel, data: Labelled, goal: Goal, seed: int) -> Arr
     return w
 
 
-def scale_of(rows: Rows, W: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Mean and standard deviation of the scores of each model (a row of W) on its own training rows.
+def units_of(data: Labelled, W: Array) -> tuple[Array, Array]:
+    """Center and scale of the scores of each model (a row of W) on its own training rows.
 
     Thresholds are in these units, so that one threshold fits the models of all folds and the final one, even where
-    strong regularisation leaves each with a scale and an offset of its own. Constant scores have the scale infinity:
-    rounding errors must not be ranked.
+    strong regularisation leaves each with a scale and an offset of its own. The center is the score above which there
+    are as many rows as positives, and the scale reaches from half to twice as many: that is where thresholds lie.
+    (Mean and standard deviation follow a few far rows instead: benchmarks/threshold_transfer.py.) Constant scores have
+    the scale infinity: rounding errors must not be ranked.
     """
-    some = max(1, SCORES_AT_ONCE // max(1, rows.n_rows))
-    found = [_scale_of(rows.scores(W[first : first + some]), weight) for first in range(0, len(W), some)]
+    some = max(1, SCORES_AT_ONCE // max(1, data.rows.n_rows))
+    share = float(np.average(data.y > 0, weights=data.weight))
+    found = [_units_of(data.rows.scores(W[k : k + some]), share, data.weight) for k in range(0, len(W), some)]
     center, scale = (np.concatenate(part) for part in zip(*found, strict=True))
     return center, scale
 
 
-def _scale_of(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+NARROW = 0.1  # of a standard deviation: where so few scores differ, as with many equal rows, that is the scale
+
+
+def _units_of(scores: Array, share: float, weight: Array | None) -> tuple[Array, Array]:
+    around = 1.0 - np.array([0.5 * share, share, min(2.0 * share, 0.5 * (1.0 + share))])
+    high, middle, low = quantiles(scores, around, weight)
     largest = np.abs(scores).max(axis=0)
-    center = np.average(scores, axis=0, weights=weight)
-    scores -= center
+    mean = np.average(scores, axis=0, weights=weight)
+    scores -= mean
     spread = np.sqrt(np.average(np.square(scores, out=scores), axis=0, weights=weight))
-    return center, np.where(spread > 1e-10 * largest, spread, np.inf)
+    narrow = high - low <= NARROW * spread
+    scale = np.where(narrow, spread, high - low)
+    return np.where(narrow, mean, middle), np.where(spread > 1e-10 * largest, scale, np.inf)
+
+
+def quantiles(scores: Array, at: Array, weight: Array | None = None) -> Array:
+    """Of each column; with weights those of the weighted rows."""
+    if weight is None:
+        return np.asarray(np.quantile(scores, at, axis=0))
+    order = np.argsort(scores, axis=0)
+    below = np.cumsum(weight[order], axis=0) - 0.5 * weight[order]
+    below /= weight.sum()
+    columns = range(scores.shape[1])
+    return np.stack([np.interp(at, below[:, k], scores[order[:, k], k]) for k in columns], axis=1)
 
 
 def costs_of_ratio(ratio: float, prevalence: float) -> Pair:
