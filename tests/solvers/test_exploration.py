@@ -8,7 +8,7 @@ from steelyard.rows import Rows
 from steelyard.solvers import cost_sensitive
 from steelyard.solvers.search import models
 from steelyard.solvers.search.exploration import Exploration, Sample
-from steelyard.solvers.search.models import CostModel, Labelled, costs_of_ratio, linearised_costs
+from steelyard.solvers.search.models import CostModel, Labelled, costs_of_ratio, linearised_costs, quantiles
 from steelyard.statistics.frontier import Choice, InfeasibleError
 from steelyard.statistics.resampling import Goal
 
@@ -35,7 +35,7 @@ def test_scores_are_out_of_fold():
     X = rows.data.rows.source
     w = cost_sensitive.solve(X[train], rows.data.y[train], tol=1e-2).w
     own, share = X[train] @ w, np.mean(rows.data.y[train] > 0)
-    high, middle, low = np.quantile(own, 1.0 - np.array([0.5 * share, share, 2 * share]))
+    high, middle, low = quantiles(own[:, None], 1.0 - np.array([0.5 * share, share, 2 * share]))[:, 0]
     assert 2 * share < 0.5 * (1 + share)
     np.testing.assert_allclose(scores[: len(test)], (X[test] @ w - middle) / (high - low))
 
@@ -140,3 +140,18 @@ def test_scores_of_many_models_come_in_pieces(monkeypatch):
     assert found[0].keys() == found[1].keys()
     for model, point in found[0].items():
         assert point == pytest.approx(found[1][model], abs=1e-5)
+
+
+def test_quantiles_count_weights_as_rows():
+    rng = np.random.default_rng(0)
+    scores, count = rng.normal(size=(40, 3)).round(1), rng.integers(1, 4, 40)
+    at = np.array([0.0, 0.05, 0.31, 0.5, 0.9, 1.0])
+    repeated = quantiles(np.repeat(scores, count, axis=0), at)
+    np.testing.assert_allclose(quantiles(scores, at, count.astype(float)), repeated)
+    np.testing.assert_allclose(repeated[2], np.quantile(np.repeat(scores, count, axis=0), 0.31, axis=0), atol=0.11)
+
+
+def test_a_quantile_in_a_gap_is_its_middle():
+    scores = np.array([[-1.0], [-2.0], [5.0], [3.0]])
+    assert quantiles(scores, np.array([0.5]))[0, 0] == 1.0
+    assert quantiles(scores, np.array([0.5]), np.full(4, 0.1))[0, 0] == 1.0

@@ -214,7 +214,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         solver = "auto" if self.solver == "can" else self.solver
         tol = min(PLAN.tol * self.tol, PLAN.loosest)
-        exploration = Exploration(sample, goal, Effort(tol, solver, threads(self.n_jobs), seed))
+        exploration = Exploration(sample, goal, Effort(tol, solver=solver, n_jobs=threads(self.n_jobs), seed=seed))
         if self.solver == "can":
             return self._alternate(exploration, losses, Cs)
 

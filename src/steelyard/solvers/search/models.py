@@ -25,7 +25,6 @@ from ..stream.problem import Pass, Problem, choose_solver
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
-MAX_PASSES = 1000  # of one fold's model: one that is not at the wanted gap by then is good enough to be compared
 SCORES_AT_ONCE = 2**19  # numbers: 4 MB, so that scores of many models never weigh more than a few columns of X
 
 
@@ -59,9 +58,11 @@ Model = CostModel | StreamModel
 
 @dataclass(frozen=True)
 class Effort:
-    """How exactly, by which solver, on how many threads."""
+    """How exactly, in how many passes (a model that is not at the gap by then is good enough to be compared), by which
+    solver, on how many threads."""
 
     tol: float = 1e-2
+    max_passes: int = 1000
     solver: str = "auto"
     n_jobs: int = 1
     seed: int = 0
@@ -107,7 +108,7 @@ def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> 
     for loss, costs, Cs in _grids([model for model in models if isinstance(model, CostModel)]):
         found = cost_sensitive.solve_grid(
             data.rows, data.y, costs, [C * data.thinning for C in Cs], effort.tol, loss=loss, solver=effort.solver,
-            sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=MAX_PASSES,
+            sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
         )  # fmt: skip
         for (c_pos, c_neg, C), one in zip(((*pair, C) for pair in costs for C in Cs), found, strict=True):
             W[position[CostModel(loss, c_pos, c_neg, C)]] = one.w
@@ -175,14 +176,24 @@ def _units_of(scores: Array, share: float, weight: Array | None) -> tuple[Array,
 
 
 def quantiles(scores: Array, at: Array, weight: Array | None = None) -> Array:
-    """Of each column; with weights those of the weighted rows."""
-    if weight is None:
-        return np.asarray(np.quantile(scores, at, axis=0))
-    order = np.argsort(scores, axis=0)
-    below = np.cumsum(weight[order], axis=0) - 0.5 * weight[order]
-    below /= weight.sum()
-    columns = range(scores.shape[1])
-    return np.stack([np.interp(at, below[:, k], scores[order[:, k], k]) for k in columns], axis=1)
+    """Of each column: the score below which there is this share of the rows, or of their weight.
+
+    Where that is so for all scores between two rows (and it is for the share of positives that a model keeps clear of
+    the others) it is the middle: just below and just above the share are averaged. A row of weight 2 is two rows.
+    """
+    around = np.concatenate([at - 1e-9, at + 1e-9])
+    ordered = np.sort(scores, axis=0) if weight is None else scores
+    columns = []
+    for column in ordered.T:
+        if weight is None:
+            place = np.ceil(around * len(column)) - 1
+        else:
+            order = np.argsort(column)
+            column, below = column[order], np.cumsum(weight[order])
+            place = np.searchsorted(below, around * below[-1])
+        columns.append(column[np.clip(place, 0, len(column) - 1).astype(np.intp)])
+    found = np.stack(columns, axis=1)
+    return np.asarray(0.5 * (found[: len(at)] + found[len(at) :]))
 
 
 def costs_of_ratio(ratio: float, prevalence: float) -> Pair:

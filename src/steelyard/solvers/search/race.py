@@ -30,6 +30,7 @@ from ...statistics.resampling import Draws
 from .exploration import Candidate, Exploration, Sample
 from .models import CostModel, Labelled, Model, StreamModel
 
+Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
 
 
@@ -52,6 +53,8 @@ class Course:
     same: float = 1e-3
     of_a_class: int = 200
     folds: int = 3
+    passes: int = 100
+    looser: float = 3.0
     tested: int = 10_000
     settling: int = 30_000
     contiguous: int = 2**22  # values of a sample that are copied to lie together, 32 MB: views wait for memory
@@ -124,19 +127,17 @@ def survivors(part: Exploration, count: int) -> list[Model]:
     return [ranked[k] for k in kept]
 
 
-def _strength(ranked: list[Model]) -> list[float]:
-    return [model.C if isinstance(model, CostModel) else 0.0 for model in ranked]
+def _strength(ranked: list[Model]) -> Array:
+    return np.array([model.C if isinstance(model, CostModel) else 0.0 for model in ranked])
 
 
 def _same(one: Model, other: Model, called: NDArray[np.bool_], also: NDArray[np.bool_]) -> bool:
     """Two of one loss and one pair of costs that call the same rows differ in a C that no longer matters."""
     if not (isinstance(one, CostModel) and isinstance(other, CostModel)):
         return False
-    return (
-        one.loss == other.loss
-        and one.costs == other.costs
-        and np.count_nonzero(called != also) <= COURSE.same * len(called)
-    )
+    if (one.loss, one.costs) != (other.loss, other.costs):
+        return False
+    return bool(np.count_nonzero(called != also) <= COURSE.same * len(called))
 
 
 def ladder(whole: Exploration) -> Iterator[Exploration]:
@@ -147,7 +148,8 @@ def ladder(whole: Exploration) -> Iterator[Exploration]:
     while n > COURSE.whole and size * 2 <= n:
         sample = _sample(whole.sample, order, size / n)
         if sample is not None:
-            yield Exploration(_folds(sample, COURSE.tested, COURSE.folds), whole.goal, whole.effort)
+            effort = replace(whole.effort, max_passes=COURSE.passes, tol=min(COURSE.looser * whole.effort.tol, 0.1))
+            yield Exploration(_folds(sample, COURSE.tested, COURSE.folds), whole.goal, effort)
         size *= COURSE.growth
     yield replace(whole, sample=_folds(whole.sample, COURSE.settling, n))
 
