@@ -12,6 +12,7 @@ from pathlib import Path
 
 import made_batch
 import made_counting
+import made_full_size
 import made_inside
 import made_neyman_pearson
 import made_online
@@ -152,6 +153,10 @@ TABLES = {
     "rare_classes": made_online.rare_classes_table,
     "neyman_pearson_stream": made_online.neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
+    "full_size_speed": made_full_size.speed,
+    "full_size_quality": made_full_size.quality,
+    "full_size_growth": made_full_size.growth,
+    "threshold_transfer": made_full_size.transfer,
     "path": made_path.path_table,
     "calibration": made_path_views.calibration_table,
     "cost_path": made_path_views.cost_path_table,
