@@ -11,6 +11,7 @@ is 0 when nothing is called positive, and ``p log q`` is 0 when ``p`` is.
 
 from __future__ import annotations
 
+import copy
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -92,6 +93,16 @@ class Measure(Operators):
 
     def _spell(self) -> str:
         raise NotImplementedError
+
+    def _changed(self, **attributes: Any) -> Measure:
+        """A copy with other arguments or another declared range; nothing that was found out about this one goes along."""
+        other = copy.copy(self)
+        for name in list(vars(other)):
+            if isinstance(getattr(type(self), name, None), cached_property):
+                delattr(other, name)
+        for name, value in attributes.items():
+            setattr(other, name, value)
+        return other
 
     def ratio(self) -> tuple[Measure, Measure] | None:
         """``(numerator, denominator)`` if this is a ratio of two measures that vary with the rates, else None.

@@ -9,7 +9,6 @@ logarithm.
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
 
@@ -62,10 +61,7 @@ def _place(node: Measure, found: list[Stage], placed: dict[Measure, int]) -> int
 
 def _with_range(node: Measure) -> Measure:
     """The inner node, with the range that the name around it declares."""
-    inner = copy.copy(node.args[0])
-    inner.declared = node.declared
-    inner.__dict__.pop("range", None)
-    return inner
+    return node.args[0]._changed(declared=node.declared)
 
 
 def _is_flat(node: Measure) -> bool:
@@ -78,13 +74,7 @@ def _is_flat(node: Measure) -> bool:
 def _over_the_rates(node: Measure) -> Measure:
     """The node's own function, with tpr and tnr in place of its varying arguments."""
     stand_in = iter((tpr, tnr))
-    outer = copy.copy(node)
-    outer.__dict__ = {k: v for k, v in node.__dict__.items() if not isinstance(getattr(type(node), k, None), _CACHED)}
-    outer.args = tuple(next(stand_in) if arg.varies else arg for arg in node.args)
-    return outer
-
-
-_CACHED = type(Measure.__dict__["curvature"])
+    return node._changed(args=tuple(next(stand_in) if arg.varies else arg for arg in node.args))
 
 
 def _stage(node: Measure, function: Measure, first: int, second: int) -> Stage:
