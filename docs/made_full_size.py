@@ -10,11 +10,12 @@ def speed(found):
         own, single = one["default"], one["1"]
         rows.append((
             f"{name} ({own['rows']:,} x {own['columns']})", f"{own['ours']:.2f} s", f"{own['logistic']:.2f} s",
-            f"**{own['ratio']:.2f}**", f"{single['logistic']:.2f} s", f"{single['ratio']:.2f}", f"{own['stream']:.2f} s",
+            f"**{own['ratio']:.2f}**", f"{single['logistic']:.2f} s", f"{single['ratio']:.2f}",
+            f"{own['stream']:.2f} s",
         ))  # fmt: skip
     header = (
-        "set (rows to train on)", "MeasureClassifier", "tuned logistic regression", "ratio", "the same, BLAS on one thread",
-        "ratio", "OnlineClassifier",
+        "set (rows to train on)", "MeasureClassifier", "tuned logistic regression", "ratio",
+        "the same, BLAS on one thread", "ratio", "OnlineClassifier",
     )  # fmt: skip
     return markdown(header, rows)
 

@@ -95,7 +95,7 @@ class Measure(Operators):
         raise NotImplementedError
 
     def _changed(self, **attributes: Any) -> Measure:
-        """A copy with other arguments or another declared range; nothing that was found out about this one goes along."""
+        """A copy with other arguments or another declared range; what was found out about this one stays here."""
         other = copy.copy(self)
         for name in list(vars(other)):
             if isinstance(getattr(type(self), name, None), cached_property):
