@@ -56,7 +56,6 @@ static Learner make(bool constrained = false, double radius = 0.0) {
     settings.capacity = 300;
     settings.seed = 5;
     settings.duals.constrained = constrained;
-    if (constrained) settings.held_out[0] = 0.2;
     Duals duals;
     duals.measure =
         Tape({{Op::input, 0, 0, 0.0}, {Op::input, 1, 0, 0.0}, {Op::multiply, 0, 1, 0.0}, {Op::power, 2, 0, 0.5}});

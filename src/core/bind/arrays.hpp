@@ -20,13 +20,15 @@ using OwnedVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OwnedMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 // Hands a vector's memory to numpy without a copy.
-inline nb::capsule keep(std::vector<double>* data) {
-    return nb::capsule(data, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+template <class T>
+nb::capsule keep(std::vector<T>* data) {
+    return nb::capsule(data, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
 }
 
-inline OwnedVector own(std::vector<double>&& data) {
-    auto* kept = new std::vector<double>(std::move(data));
-    return OwnedVector(kept->data(), {kept->size()}, keep(kept));
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> own(std::vector<T>&& data) {
+    auto* kept = new std::vector<T>(std::move(data));
+    return {kept->data(), {kept->size()}, keep(kept)};
 }
 
 inline OwnedMatrix own(std::vector<double>&& data, std::size_t columns) {

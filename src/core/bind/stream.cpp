@@ -105,11 +105,6 @@ void bind_settings(nb::module_& m) {
         .def_rw("epoch", &LearnerSettings::epoch)
         .def_rw("epoch_growth", &LearnerSettings::epoch_growth)
         .def_rw("capacity", &LearnerSettings::capacity)
-        .def_prop_rw(
-            "held_out", [](const LearnerSettings& s) { return std::pair(s.held_out[0], s.held_out[1]); },
-            [](LearnerSettings& s, std::pair<double, double> share) {
-                s.held_out[0] = share.first, s.held_out[1] = share.second;
-            })
         .def_rw("held_while_wide", &LearnerSettings::held_while_wide)
         .def_rw("seed", &LearnerSettings::seed);
     nb::class_<Pass>(m, "Pass").def(
@@ -174,6 +169,17 @@ void bind_learner(nb::module_& m) {
                                 static_cast<std::size_t>(it.n_cols()));
                  });
              })
+        .def("reservoir_csr",
+             [](StreamLearner& s, int side) {
+                 return s.alone([&](Learner& it) {
+                     auto table = it.reservoir.kept.table(checked_side(side));
+                     return std::tuple(own(std::move(table.values)), own(std::move(table.columns)),
+                                       own(std::move(table.starts)));
+                 });
+             })
+        .def_prop_ro("reservoir_stored", reading([](Learner& it) {
+                         return std::pair(it.reservoir.kept.n_stored(0), it.reservoir.kept.n_stored(1));
+                     }))
         .def("reservoir_weights",
              [](StreamLearner& s, int side) {
                  return s.alone([&](Learner& it) {

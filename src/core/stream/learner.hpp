@@ -168,9 +168,9 @@ private:
     template <class OneRow, class Matrix>
     STEELYARD_CLONES Fault pass_over(const Matrix& rows, const Labels& labels, const Pass& pass, const Ask& ask);
 
-    // Which rows of a chunk enter the reservoir, and which of those the model may not see. With a constraint they are
-    // a share of its class; without one, a share of the rows while there are fewer of them than features: a model that
-    // fits every row it has seen says nothing about a threshold for others.
+    // Which rows of a chunk enter the reservoir, and which of those the model may not see: a share of them while there
+    // are fewer rows than features, since a model that fits every row it has seen says nothing about a threshold for
+    // others.
     void choose(const Labels& labels, Index n_rows, const Stop* stop) {
         held_.clear();
         if (is.capacity == 0) return;
@@ -178,19 +178,17 @@ private:
         const std::uint64_t mixed[2] = {mix(is.seed + 2), mix(is.seed + 3)};
         StopEvery ask(stop, 1 << 16);
         for (Index i = 0; i < n_rows; ++i) {
+            if (is.held_while_wide == 0.0 || offered[0] + offered[1] >= n_cols())
+                return reservoir.offer_all(labels.y, labels.weight, i, n_rows, stop);
             ask();
             if (labels.weight != nullptr && labels.weight[i] == 0.0) continue;
             const int side = labels.y[i] > 0;
-            const bool wide = offered[0] + offered[1] < n_cols();
-            if (!wide && is.held_out[0] == 0.0 && is.held_out[1] == 0.0)
-                return reservoir.offer_all(labels.y, labels.weight, i, n_rows, stop);
-            const double share = wide ? std::max(is.held_out[side], is.held_while_wide) : is.held_out[side];
             const auto number = static_cast<std::uint64_t>(++offered[side]);
-            if (share > 0.0 && uniform(mixed[side], number) >= share) continue;
+            if (uniform(mixed[side], number) >= is.held_while_wide) continue;
             const Index place = reservoir.offer(side);
             if (place == Reservoir::nowhere) continue;
-            reservoir.note(side, place, i, share > 0.0);
-            if (share > 0.0) mark(i);
+            reservoir.note(side, place, i, true);
+            mark(i);
         }
     }
 

@@ -91,6 +91,28 @@ public:
         return out;
     }
 
+    // The rows of a class as CSR, with every number that is stored.
+    struct Table {
+        std::vector<double> values;
+        std::vector<std::int32_t> columns;
+        std::vector<std::int64_t> starts{0};
+    };
+    Table table(int side) {
+        Table out;
+        for (const Place& p : places[side]) {
+            out.values.insert(out.values.end(), values(p), values(p) + p.size);
+            for (std::int64_t k = 0; k < p.size; ++k)
+                out.columns.push_back(p.sparse ? columns(p)[k] : static_cast<std::int32_t>(k));
+            out.starts.push_back(static_cast<std::int64_t>(out.values.size()));
+        }
+        return out;
+    }
+    std::int64_t n_stored(int side) const {
+        std::int64_t sum = 0;
+        for (const Place& p : places[side]) sum += p.size;
+        return sum;
+    }
+
     // Whether all of it lies where it should, for rows with this many columns.
     bool is_sound(Index n_cols) {
         for (int side = 0; side < 2; ++side) {

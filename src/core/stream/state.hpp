@@ -39,7 +39,6 @@ struct LearnerSettings {
     Index refresh = 16;
     double epoch = 0.0, epoch_growth = 2.0;  // SCAN to the letter: rows of the first epoch
     Index capacity = 0;                      // of the reservoir, for each class
-    double held_out[2] = {0.0, 0.0};         // share of each class that only the reservoir may see
     double held_while_wide = 0.0;  // share of all rows that only it may see while rows are fewer than features
     std::uint64_t seed = 0;
 };

@@ -211,7 +211,7 @@ def solve_stochastic(
     signs = np.where(is_target, 1, -1).astype(np.int8)
     for number in range(passes):
         learner.learn(matches.rows, signs, matches.weight, Pass(shuffle=True, number=number, disposable=True))
-    w = learner.model().w  # its own threshold does not matter: the rows are counted here
+    w = learner.direction()  # its own threshold does not matter: the rows are counted here
     threshold, accepted = _threshold(matches.rows.scores(w), matches, max_q)
     model = MatchScore(w, -threshold)
     return QValueResult(model, accepted, "stochastic", {}, passes, _status(model, accepted, max_q))

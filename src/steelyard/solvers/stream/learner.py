@@ -24,13 +24,14 @@ from ...measures import Measure
 from ...rows import Rows
 from ...statistics import frontier
 from ..status import Ended, Status
-from . import rare_class
+from . import rare_class, second_reading
 from .problem import IN_ORDER, NeymanPearson, Pass, Problem
+from .second_reading import Kept, Sample
 from .settings import duals_of, settings_of
+from .threshold import AT_THE_END, choose
 
 Array = NDArray[np.float64]
 
-AT_THE_END = Status(Ended.LIMIT, "all rows so far have been learned; a stream has no certificate")
 CURVE = ("rows", "tpr", "tnr", "measure", "weight_negative", "weight_positive", "multiplier", "level")
 
 
@@ -92,37 +93,68 @@ class Learner:
         with self._lock:
             if constraint is None:
                 return self._class_is_rare()
+            if not self._plan().is_nothing:
+                return True
             share, size = self._prevalence(), max(self._core.rows_once, 1.0)
         return not any(constraint.holds(called, 1.0 - called, share, sample_size=size) for called in (0.0, 1.0))
 
+    def direction(self) -> Array:
+        """The weights of the model, without the work of finding its threshold."""
+        with self._lock:
+            plan = self._plan()
+            return self._sample().read(self._core.copy(), plan.again) if plan.again else self._coefficients()
+
+    def _plan(self) -> second_reading.Plan:
+        return second_reading.plan(self._core, self.problem, self.n_features)
+
+    def _sample(self) -> Sample:
+        return Sample.of(self._core, self.problem, self.n_features)
+
+    def _coefficients(self) -> Array:
+        return np.asarray(self._core.coefficients(self.problem.average))
+
     def _find_model(self) -> LinearModel:
-        average = self.problem.average
-        w = np.asarray(self._core.coefficients(average))
-        own = LinearModel(w, float(self._core.intercept(average)))
-        if not (np.isfinite(w).all() and np.isfinite(own.intercept)):
+        own = LinearModel(self._coefficients(), float(self._core.intercept(self.problem.average)))
+        if not (np.isfinite(own.w).all() and np.isfinite(own.intercept)):
             return dataclasses.replace(own, status=Status(Ended.TROUBLE, "the weights of the model are not finite"))
         if not (self.problem.guard and self.problem.fit_intercept):
             return own
-        weights = [np.asarray(self._core.reservoir_weights(side)) for side in (0, 1)]
-        if not (weights[0].any() and weights[1].any()):
+        kept = Kept.of(self._core)
+        if not kept.of_both:
             return own
-        mass = self._core.class_mass
-        weight = np.concatenate([w * (m / w.sum()) for w, m in zip(weights, mass, strict=True)])
-        is_positive = np.repeat([False, True], [len(side) for side in weights])
-        found = self._with_offset(w, is_positive, weight)
+        if self.problem.constraint is not None:
+            return self._careful(kept)
+        found = self._with_offset(own.w, self._scores(own.w), kept)
         if self._class_is_rare():
-            once = self._core.rows_once / sum(mass)  # rows count once, however many the passes
             rows = np.concatenate([np.asarray(self._core.reservoir_rows(side)) for side in (0, 1)])
-            other = rare_class.direction(rows, is_positive, weight * once)
-            found = rare_class.better(found, self._with_offset(other, is_positive, weight))
+            once = self._core.rows_once / kept.weight.sum()
+            other = rare_class.direction(rows, kept.is_positive, kept.weight * once)
+            found = rare_class.better(found, self._with_offset(other, self._scores(other), kept))
         return found
 
-    def _with_offset(self, w: Array, is_positive: NDArray[np.bool_], weight: Array) -> LinearModel:
-        """The direction `w` with the exact best threshold on the sample."""
-        scores = np.concatenate([np.asarray(self._core.reservoir_scores(side, w)) for side in (0, 1)])
-        points = frontier.scan(scores, is_positive, weight)
+    def _careful(self, kept: Kept) -> LinearModel:
+        """Under a constraint: the sample is read again where the stream was short, and rows are judged by models that
+        have not learned from them where that matters (`second_reading`)."""
+        plan = self._plan()
+        if plan.is_nothing:
+            w = self._coefficients()
+            return self._with_offset(w, self._scores(w), kept)
+        sample = self._sample()
+        w = sample.read(self._core.copy(), plan.again)
+        scores = sample.rows.scores(w)
+        if plan.left_out:
+            others = second_reading.scores_left_out(sample, scores, plan.passes)
+            scores, kept = np.concatenate([scores, others]), kept.twice(plan.left_out)
+        return self._with_offset(w, scores, kept)
+
+    def _scores(self, w: Array) -> Array:
+        return np.concatenate([np.asarray(self._core.reservoir_scores(side, w)) for side in (0, 1)])
+
+    def _with_offset(self, w: Array, scores: Array, kept: Kept) -> LinearModel:
+        """The direction `w` with the threshold that the scores of the sample ask for."""
+        points = frontier.scan(scores, kept.is_positive, kept.weight)
         points = dataclasses.replace(points, n_rows=max(int(self._core.rows_once), 1))
-        choice, status = _choose(points, self.problem)
+        choice, status = choose(points, self.problem, kept.rows)
         return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr, choice.value, status)
 
     def _class_is_rare(self) -> bool:
@@ -203,18 +235,3 @@ def learning_curve(marks: Array, measure: Measure, prevalence: float) -> dict[st
         size = float(np.median(np.diff(rows, prepend=0.0)))
         values[whole] = measure(rates[whole, 1], rates[whole, 0], prevalence, sample_size=max(size, 1.0))
     return dict(zip(CURVE, (rows, rates[:, 1], rates[:, 0], values, *marks[:, 5:].T), strict=True))
-
-
-def _choose(points: frontier.Frontier, problem: Problem) -> tuple[frontier.Choice, Status]:
-    """The best point that meets the constraint; where none does, the closest one, and the words for it."""
-    constraint = problem.constraint
-    try:
-        return frontier.best_point(points, problem.measure, () if constraint is None else (constraint,)), AT_THE_END
-    except frontier.InfeasibleError as error:
-        if constraint is None:
-            raise
-        status = Status(Ended.INFEASIBLE, str(error))
-    slack = constraint.slack(points.tpr, points.tnr, points.prevalence, sample_size=points.n_rows)
-    k = int(np.argmax(np.asarray(slack)))
-    closest = frontier.Choice(k, float(points.thresholds[k]), float(points.tpr[k]), float(points.tnr[k]), float("nan"))
-    return closest, status

@@ -24,8 +24,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...rows import Rows
-from .learner import AT_THE_END, CURVE, Array, BadRowError, LinearModel
+from .learner import CURVE, Array, BadRowError, LinearModel
 from .problem import IN_ORDER, OnePassMiniBatch, Pass, Problem
+from .threshold import AT_THE_END
 
 GRIDS = 64  # tables of 1 - M that are kept, one for each number of positives in a buffer: at 500 rows 0.5 MB each
 

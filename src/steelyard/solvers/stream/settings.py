@@ -30,11 +30,9 @@ class SampleOptions:
     """Numbers that each class may hold if its rows are dense: 512 MiB. It counts above 2,048 features only."""
     fewest_rows: int = 256
     """But so many rows in any case: a rate with a standard error of 0.03."""
-    held_out: float = 0.2
-    """Of the constrained class (docs/online.md). With the largest sample full, 32,768 rows are held out of 160,000."""
     held_while_wide: float = 0.1
     """Of all rows while there are fewer than features (docs/online.md: on 20 newsgroups it took the KLD from 0.004 to
-    0.0007)."""
+    0.0007). Under a constraint none: there `second_reading` leaves rows out in turn."""
 
     def capacity(self, problem: Problem, n_features: int) -> int:
         if problem.constraint is not None:
@@ -63,10 +61,7 @@ def settings_of(problem: Problem, n_features: int) -> _core.LearnerSettings:
         settings.epoch, settings.epoch_growth = float(solver.first_epoch), solver.growth
     if problem.guard and problem.fit_intercept:
         settings.capacity = SAMPLE.capacity(problem, n_features)
-        settings.held_while_wide = SAMPLE.held_while_wide
-        if problem.constraint is not None:
-            a, b, _ = problem.constraint.coefficients(0.5)
-            settings.held_out = (SAMPLE.held_out if b != 0.0 else 0.0, SAMPLE.held_out if a != 0.0 else 0.0)
+        settings.held_while_wide = SAMPLE.held_while_wide if problem.constraint is None else 0.0
     return settings
 
 
