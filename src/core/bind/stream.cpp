@@ -147,21 +147,9 @@ OwnedVector reservoir_scores(StreamLearner& s, int side, const Doubles& w) {
     });
 }
 
-void bind_learner(nb::module_& m) {
-    nb::class_<StreamLearner>(m, "StreamLearner")
-        .def(nb::init<const LearnerSettings&, Index, const Duals&>())
-        .def("learn", &StreamLearner::learn, nb::arg("rows"), nb::arg("y"), nb::arg("weight").none(), nb::arg("run"),
-             "Learn from rows; what is wrong (\"\" if nothing) and in which row. Whatever fails changes nothing.")
-        .def("copy", [](StreamLearner& s) { return s.alone([](Learner& it) { return new StreamLearner(it); }); })
-        .def("coefficients",
-             [](StreamLearner& s, bool averaged) {
-                 return s.alone([&](Learner& it) { return own(it.now.coefficients(averaged)); });
-             })
-        .def("intercept",
-             [](StreamLearner& s, bool averaged) {
-                 return s.alone([&](Learner& it) { return it.now.intercept(averaged); });
-             })
-        .def("reservoir_scores", &reservoir_scores)
+// What the reservoir holds: negatives are side 0, positives side 1.
+void bind_reservoir(nb::class_<StreamLearner>& learner) {
+    learner.def("reservoir_scores", &reservoir_scores)
         .def("reservoir_rows",
              [](StreamLearner& s, int side) {
                  return s.alone([&](Learner& it) {
@@ -189,7 +177,24 @@ void bind_learner(nb::module_& m) {
         .def_prop_ro("reservoir_offered", reading([](Learner& it) {
                          const auto& offered = it.reservoir.counters.offered;
                          return std::pair(offered[0], offered[1]);
-                     }))
+                     }));
+}
+
+void bind_learner(nb::module_& m) {
+    auto learner = nb::class_<StreamLearner>(m, "StreamLearner");
+    bind_reservoir(learner);
+    learner.def(nb::init<const LearnerSettings&, Index, const Duals&>())
+        .def("learn", &StreamLearner::learn, nb::arg("rows"), nb::arg("y"), nb::arg("weight").none(), nb::arg("run"),
+             "Learn from rows; what is wrong (\"\" if nothing) and in which row. Whatever fails changes nothing.")
+        .def("copy", [](StreamLearner& s) { return s.alone([](Learner& it) { return new StreamLearner(it); }); })
+        .def("coefficients",
+             [](StreamLearner& s, bool averaged) {
+                 return s.alone([&](Learner& it) { return own(it.now.coefficients(averaged)); });
+             })
+        .def("intercept",
+             [](StreamLearner& s, bool averaged) {
+                 return s.alone([&](Learner& it) { return it.now.intercept(averaged); });
+             })
         .def("history",
              reading([](Learner& it) { return own(std::vector<double>(it.now.history.marks), History::width); }))
         .def_prop_ro("rows", reading([](Learner& it) { return it.now.t + it.now.held; }))

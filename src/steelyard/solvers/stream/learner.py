@@ -142,17 +142,19 @@ class Learner:
         sample = self._sample()
         w = sample.read(self._core.copy(), plan.again)
         scores = sample.rows.scores(w)
-        if plan.left_out:
-            others = second_reading.scores_left_out(sample, scores, plan.passes)
-            scores, kept = np.concatenate([scores, others]), kept.twice(plan.left_out)
-        return self._with_offset(w, scores, kept)
+        if not plan.left_out:
+            return self._with_offset(w, scores, kept)
+        left_out = second_reading.scores_left_out(sample, scores, plan.passes)
+        return self._at_best(w, second_reading.judged(scores, left_out, kept, plan.left_out), kept)
 
     def _scores(self, w: Array) -> Array:
         return np.concatenate([np.asarray(self._core.reservoir_scores(side, w)) for side in (0, 1)])
 
     def _with_offset(self, w: Array, scores: Array, kept: Kept) -> LinearModel:
         """The direction `w` with the threshold that the scores of the sample ask for."""
-        points = frontier.scan(scores, kept.is_positive, kept.weight)
+        return self._at_best(w, frontier.scan(scores, kept.is_positive, kept.weight), kept)
+
+    def _at_best(self, w: Array, points: frontier.Frontier, kept: Kept) -> LinearModel:
         points = dataclasses.replace(points, n_rows=max(int(self._core.rows_once), 1))
         choice, status = choose(points, self.problem, kept.rows)
         return LinearModel(w, -choice.threshold, choice.tpr, choice.tnr, choice.value, status)

@@ -20,6 +20,7 @@ share of the way to those of the rows left out.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ...rows import SPARSE_BELOW, Rows
+from ...statistics import frontier
 from .problem import Problem
 from .settings import duals_of, settings_of
 
@@ -83,11 +85,6 @@ class Kept:
     def of_both(self) -> bool:
         """Whether there are rows of both classes, with weight."""
         return bool(self.weight[self.is_positive].any() and self.weight[~self.is_positive].any())
-
-    def twice(self, share: float) -> Kept:
-        """The same rows two times: as learned from, and left out, which have this share of the weight."""
-        weight = np.concatenate([(1.0 - share) * self.weight, share * self.weight])
-        return Kept(weight, np.tile(self.is_positive, 2), self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +159,26 @@ def scores_left_out(sample: Sample, own: Array, passes: int) -> Array:
     return scores
 
 
+def judged(own: Array, left_out: Array, kept: Kept, share: float) -> frontier.Frontier:
+    """Operating points with rates that go this share of the way from rows as learned from to rows left out, and that
+    are never better than those of the rows as they are: scores are often tied, and a place that is off by a little puts
+    a threshold on the other side of all rows of a tie."""
+    points = frontier.scan(np.concatenate([own, left_out]), np.tile(kept.is_positive, 2), np.tile(kept.weight, 2))
+    rates = []
+    for side in (kept.is_positive, ~kept.is_positive):
+        mine, theirs = (_above(s[side], kept.weight[side], points.thresholds) for s in (own, left_out))
+        rates.append((mine, mine + share * (theirs - mine)))
+    tpr, fpr = np.minimum(*rates[0]), np.maximum(*rates[1])
+    return dataclasses.replace(points, tpr=tpr, tnr=1.0 - fpr)
+
+
+def _above(scores: Array, weight: Array, thresholds: Array) -> Array:
+    """The share of the weight that scores above each threshold."""
+    order = np.argsort(scores, kind="stable")
+    below = np.append(0.0, np.cumsum(weight[order]))
+    return np.asarray(1.0 - below[np.searchsorted(scores[order], thresholds, side="right")] / below[-1])
+
+
 def in_place(scores: Array, among: Array, target: Array, weight: tuple[Array, Array]) -> Array:
     """The numbers that have in `target` the places that `scores` have in `among`; beyond its ends, as far beyond.
 
@@ -170,11 +187,11 @@ def in_place(scores: Array, among: Array, target: Array, weight: tuple[Array, Ar
     """
     levels = LEVELS[np.minimum(LEVELS, 1.0 - LEVELS) * len(among) >= 0.5]
     at, to = _quantiles(among, weight[0], levels), _quantiles(target, weight[1], levels)
-    apart = np.append(True, np.diff(at) > 0.0)
-    at, to = at[apart], to[apart]
-    found = np.interp(scores, at, to)
-    found = np.where(scores > at[-1], to[-1] + (scores - at[-1]), found)
-    return np.asarray(np.where(scores < at[0], to[0] + (scores - at[0]), found))
+    at, first, count = np.unique(at, return_index=True, return_counts=True)
+    to = to[first + count // 2]  # rows that score alike do so in both, and have the middle of their places
+    scale = (to[-1] - to[0]) / (at[-1] - at[0]) if len(at) > 1 else 1.0
+    beyond = np.maximum(scores - at[-1], 0.0) + np.minimum(scores - at[0], 0.0)
+    return np.asarray(np.interp(scores, at, to) + scale * beyond)
 
 
 def _quantiles(scores: Array, weight: Array, levels: Array) -> Array:
