@@ -15,6 +15,7 @@ or on the machines of a cluster, whoever answers it can be trained on.
 
 from __future__ import annotations
 
+import os
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from . import _core
 Array = NDArray[np.float64]
 
 SPARSE_BELOW = 0.15  # share of non-zeros under which dense rows are faster as CSR (benchmarks/batch.py, a9a and w8a)
+WORTH_A_THREAD = 1 << 20  # numbers: a millisecond for one thread, which takes 0.05 to start another
 
 
 class RowOperations(Protocol):
@@ -129,6 +131,12 @@ class Rows:
         stored = self.source.nnz if self.is_sparse else self.source.size
         return int(stored * (self.n_rows / max(self.source.shape[0], 1)))
 
+    @property
+    def cores(self) -> int:
+        """Threads that are worth starting for one look at these rows: those there are, or one for a few rows. The
+        bits of a result are the same for any number."""
+        return available_cores() if self.n_entries >= WORTH_A_THREAD else 1
+
     def scores(self, w: ArrayLike, n_threads: int = 1) -> Array:
         models = np.ascontiguousarray(w, dtype=np.float64)
         found = np.asarray(self.core.scores(np.atleast_2d(models), n_threads))
@@ -144,7 +152,7 @@ class Rows:
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _checked(self, name: str) -> Rows:
-        fault, row = self.core.first_fault()
+        fault, row = self.core.first_fault(self.cores)
         if not fault:
             return self
         if fault == "unordered":  # and nothing worse: scipy may be let loose on it
@@ -156,6 +164,14 @@ class Rows:
 
     def __reduce__(self) -> Any:
         return _again, (self.source, self.which, self.constant)
+
+
+def available_cores() -> int:
+    """Cores that this process may use: as it was bound, and as OMP_NUM_THREADS says, with which joblib and others tell
+    their workers to share."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(bound, int(told))) if told.isdecimal() and int(told) > 0 else bound
 
 
 def explain(X: Any, row: int, name: str = "X") -> str:

@@ -53,7 +53,7 @@ struct Data {
 static Learner make(bool constrained = false, double radius = 0.0) {
     LearnerSettings settings;
     settings.radius = radius;
-    settings.capacity = 300;
+    settings.capacity[0] = settings.capacity[1] = 300;
     settings.seed = 5;
     settings.duals.constrained = constrained;
     Duals duals;

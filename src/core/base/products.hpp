@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -141,14 +142,24 @@ struct FaultIn {
 };
 
 template <class R>
-Fault find_fault(const R& rows, const Stop& stop) {
+Fault find_fault(const R& rows, const Stop& stop, int n_threads = 1) {
     const Blocks blocks{rows.n_rows};
-    Fault bad, unordered;
-    for (Index b = 0; b < blocks.count() && bad.row < 0; ++b) {
+    std::vector<Fault> bad(static_cast<std::size_t>(blocks.count())), unordered(bad.size());
+    std::atomic<Index> first{blocks.count()};  // block with something bad: what comes behind it need not be looked at
+    const auto block = [&](Index b) {
         stop.check();
-        FaultIn::block(rows, blocks.begin(b), blocks.end(b), bad, unordered);
-    }
-    return bad.row >= 0 ? bad : unordered;
+        const auto k = static_cast<std::size_t>(b);
+        if (b > first.load(std::memory_order_relaxed)) return;
+        FaultIn::block(rows, blocks.begin(b), blocks.end(b), bad[k], unordered[k]);
+        Index seen = first.load(std::memory_order_relaxed);
+        while (bad[k].row >= 0 && b < seen && !first.compare_exchange_weak(seen, b)) {
+        }
+    };
+    parallel_for(n_threads, blocks.count(), block, &stop);
+    for (const auto* faults : {&bad, &unordered})
+        for (const Fault& fault : *faults)
+            if (fault.row >= 0) return fault;
+    return {};
 }
 
 }  // namespace steelyard

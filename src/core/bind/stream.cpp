@@ -104,7 +104,11 @@ void bind_settings(nb::module_& m) {
         .def_rw("refresh", &LearnerSettings::refresh)
         .def_rw("epoch", &LearnerSettings::epoch)
         .def_rw("epoch_growth", &LearnerSettings::epoch_growth)
-        .def_rw("capacity", &LearnerSettings::capacity)
+        .def_prop_rw(
+            "capacity", [](const LearnerSettings& s) { return std::pair(s.capacity[0], s.capacity[1]); },
+            [](LearnerSettings& s, std::pair<Index, Index> rows) {
+                s.capacity[0] = rows.first, s.capacity[1] = rows.second;
+            })
         .def_rw("held_while_wide", &LearnerSettings::held_while_wide)
         .def_rw("seed", &LearnerSettings::seed);
     nb::class_<Pass>(m, "Pass").def(

@@ -115,7 +115,7 @@ inline bool is_sound(Learner& learner) {
         if (c.offered[side] < c.accepted[side] || c.offered[side] > most || !(c.largest[side] >= 0.0)) return false;
         if (c.largest[side] > 1.0) return false;
         const auto kept = static_cast<std::int64_t>(learner.reservoir.kept.places[side].size());
-        if (kept != std::min<std::int64_t>(c.accepted[side], learner.is.capacity)) return false;
+        if (kept != std::min<std::int64_t>(c.accepted[side], learner.is.capacity[side])) return false;
     }
     return learner.reservoir.kept.is_sound(learner.n_cols());
 }

@@ -70,8 +70,9 @@ public:
         const double once = now.rows_once(), before = now.t + now.held;
         sample_ = pass.is_first() ? -1.0 : once;
         const Ask ask{undo.has_state() || pass.disposable ? stop : nullptr, rows_between_looks(rows)};
-        const Fault bad =
-            is_plain() ? pass_over<PlainRow>(rows, labels, pass, ask) : pass_over<AnyRow>(rows, labels, pass, ask);
+        const auto over =
+            may_throw(is_plain() ? &Learner::pass_over<PlainRow, Matrix> : &Learner::pass_over<AnyRow, Matrix>);
+        const Fault bad = (this->*over)(rows, labels, pass, ask);
         if (bad.row >= 0) return bad;
         if (pass.is_first())
             keep(rows, labels);
@@ -93,7 +94,7 @@ private:
     static LearnerSettings checked(const LearnerSettings& settings, Index n_cols) {
         if (n_cols < 1 || n_cols > std::numeric_limits<std::int32_t>::max())
             throw std::invalid_argument("a stream learner takes 1 to 2^31 - 1 columns: hash them to fewer");
-        if (settings.capacity < 0 || settings.refresh < 1)
+        if (settings.capacity[0] < 0 || settings.capacity[1] < 0 || settings.refresh < 1)
             throw std::invalid_argument("a reservoir has no negative capacity, and weights are refreshed after rows");
         return settings;
     }
@@ -173,7 +174,7 @@ private:
     // others.
     void choose(const Labels& labels, Index n_rows, const Stop* stop) {
         held_.clear();
-        if (is.capacity == 0) return;
+        if (is.capacity[0] == 0 || is.capacity[1] == 0) return;
         auto& offered = reservoir.counters.offered;
         const std::uint64_t mixed[2] = {mix(is.seed + 2), mix(is.seed + 3)};
         StopEvery ask(stop, 1 << 16);

@@ -26,7 +26,8 @@ public:
     static constexpr std::size_t ahead = 8;  // rows that are prefetched, as in BlockedShuffle
 
     Reservoir() = default;
-    Reservoir(Index capacity, std::uint64_t seed) : capacity_(capacity), mixed_{mix(seed), mix(seed + 1)} {}
+    Reservoir(const Index (&capacity)[2], std::uint64_t seed)
+        : capacity_{capacity[0], capacity[1]}, mixed_{mix(seed), mix(seed + 1)} {}
 
     // The place that the next row of this class takes, or nowhere.
     STEELYARD_INLINE Index offer(int side) {
@@ -104,7 +105,7 @@ public:
     KeptRows kept;
 
 private:
-    Index capacity_ = 0;
+    Index capacity_[2] = {0, 0};
     std::uint64_t mixed_[2] = {0, 0};
     std::vector<Pending> pending_[2];
 
@@ -125,21 +126,35 @@ private:
         return true;
     }
 
-    static double log_one_minus(double x) {
-        return x > 0.01 ? std::log1p(-x) : -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * (1.0 / 4.0))));
+    // log x for x > 0, from the exponent and 2 artanh((m - 1)/(m + 1)) of a mantissa m in [sqrt 1/2, sqrt 2): six terms
+    // leave a relative error of 1e-10, and a sample of 32,768 rows draws some hundred thousand.
+    static STEELYARD_INLINE double quick_log(double x) {
+        std::uint64_t bits;
+        std::memcpy(&bits, &x, sizeof bits);
+        const std::uint64_t shifted = bits - 0x3FE6A09E667F3BCDull;  // the bits of sqrt 1/2
+        const auto exponent = static_cast<double>(static_cast<std::int64_t>(shifted) >> 52);
+        bits = (shifted & 0x000FFFFFFFFFFFFFull) + 0x3FE6A09E667F3BCDull;
+        double m;
+        std::memcpy(&m, &bits, sizeof m);
+        const double s = (m - 1.0) / (m + 1.0), q = s * s;
+        const double series = 1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11)))));
+        return exponent * 0.693147180559945309 + 2.0 * s * series;
+    }
+    static STEELYARD_INLINE double log_one_minus(double x) {
+        return x > 0.01 ? quick_log(1.0 - x) : -x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 3.0 + x * (1.0 / 4.0))));
     }
 
     // The place of row `next`, and the number of the row after it that takes one.
     Index take_place(int side) {
         const std::int64_t k = counters.next[side]++;
-        if (k < capacity_) return k - 1;
-        const auto capacity = static_cast<double>(capacity_);
-        const Index place = k == capacity_ ? k - 1 : static_cast<Index>(next_uniform(side) * capacity);
+        if (k < capacity_[side]) return k - 1;
+        const auto capacity = static_cast<double>(capacity_[side]);
+        const Index place = k == capacity_[side] ? k - 1 : static_cast<Index>(next_uniform(side) * capacity);
         double& largest = counters.largest[side];
         const double x =
-            std::log(next_uniform(side)) / capacity;  // at most a tenth, so four terms of exp(x) are plenty
+            quick_log(next_uniform(side)) / capacity;  // at most a tenth, so four terms of exp(x) are plenty
         largest *= 1.0 + x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 6.0 + x * (1.0 / 24.0))));
-        const double skipped = std::log(next_uniform(side)) / log_one_minus(largest);
+        const double skipped = quick_log(next_uniform(side)) / log_one_minus(largest);
         counters.next[side] += static_cast<std::int64_t>(std::min(skipped, 1e18));
         return place;
     }

@@ -38,7 +38,7 @@ struct LearnerSettings {
     bool intercept = true;
     Index refresh = 16;
     double epoch = 0.0, epoch_growth = 2.0;  // SCAN to the letter: rows of the first epoch
-    Index capacity = 0;                      // of the reservoir, for each class
+    Index capacity[2] = {0, 0};              // of the reservoir, for each class
     double held_while_wide = 0.0;  // share of all rows that only it may see while rows are fewer than features
     std::uint64_t seed = 0;
 };

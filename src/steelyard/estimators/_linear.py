@@ -25,7 +25,8 @@ class LinearMixin(BinaryMixin):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
-        return np.asarray(rows_to_score(self, X).scores(self.coef_[0]) + self.intercept_[0])
+        rows = rows_to_score(self, X)
+        return np.asarray(rows.scores(self.coef_[0], rows.cores) + self.intercept_[0])
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""

@@ -70,7 +70,7 @@ class LinearFeatures:
 
     def scores(self, rows: Rows, models: Array) -> Array:
         made: Rows = self(rows)
-        return made.scores(models)
+        return made.scores(models, made.cores)
 
     def for_model(self, w: Array) -> tuple[LinearFeatures, Array]:
         return self, w
@@ -188,7 +188,7 @@ class KernelFeatures:
 
     def scores(self, rows: Rows, models: Array) -> Array:
         made: Rows = self(rows)
-        return made.scores(models)
+        return made.scores(models, made.cores)
 
     def for_model(self, w: Array) -> tuple[KernelFeatures, Array]:
         return self, w

@@ -311,7 +311,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         rows, model = rows_to_score(self, X), self._model()
         if model.status.ended in (Ended.INFEASIBLE, Ended.TROUBLE):
             warnings.warn(str(model.status), UserWarning, stacklevel=2)
-        return self._sign * (rows.scores(model.w) + model.intercept)
+        return self._sign * (rows.scores(model.w, rows.cores) + model.intercept)
 
     def _model(self) -> LinearModel:
         if not self.__sklearn_is_fitted__():

@@ -148,7 +148,7 @@ def scores_left_out(sample: Sample, own: Array, passes: int) -> Array:
     fold = np.random.default_rng((problem.seed, OPTIONS.folds)).integers(0, OPTIONS.folds, len(own))
     n_features = sample.rows.n_cols
     settings = settings_of(problem, n_features)
-    settings.capacity = 0
+    settings.capacity = (0, 0)
     for k in range(OPTIONS.folds):
         part, rest = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
         if not len(part) or len(np.unique(sample.signs[rest])) < 2:

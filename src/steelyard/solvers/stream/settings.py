@@ -25,7 +25,10 @@ class SampleOptions:
     """0.0055, since counting measures are nothing but a threshold; and twice `rare_class.OPTIONS.rows`, so that a rare
     class is there whole and the other one at least as large."""
     rows_with_constraint: int = 32768
-    """A false-alarm rate of 0.01 has a standard error of 0.00055, a twentieth of the cap."""
+    """Of a class that is constrained: a false-alarm rate of 0.01 has a standard error of 0.00055, a twentieth of the
+    cap."""
+    rows_beside_it: int = 8192
+    """Of one that is not: a rate with a standard error of 0.0055."""
     values: int = 2**26
     """Numbers that each class may hold if its rows are dense: 512 MiB. It counts above 2,048 features only."""
     fewest_rows: int = 256
@@ -34,19 +37,22 @@ class SampleOptions:
     """Of all rows while there are fewer than features (docs/online.md: on 20 newsgroups it took the KLD from 0.004 to
     0.0007). Under a constraint none: there `second_reading` leaves rows out in turn."""
 
-    def capacity(self, problem: Problem, n_features: int) -> int:
+    def capacity(self, problem: Problem, n_features: int) -> tuple[int, int]:
+        """Of negatives and of positives."""
         if problem.constraint is not None:
-            wanted = self.rows_with_constraint
+            a, b, _ = problem.constraint.coefficients(0.5)
+            wanted = [self.rows_with_constraint if slope != 0.0 else self.rows_beside_it for slope in (b, a)]
         else:
-            wanted = self.rows_for_counting if rare_class.asks_for_no_skill(problem.measure) else self.rows
-        return max(min(wanted, self.values // n_features), self.fewest_rows)
+            wanted = [self.rows_for_counting if rare_class.asks_for_no_skill(problem.measure) else self.rows] * 2
+        negatives, positives = (max(min(rows, self.values // n_features), self.fewest_rows) for rows in wanted)
+        return negatives, positives
 
 
 SAMPLE = SampleOptions()
 
-# Of a class under a constraint, in units of its share: 1 is one row, one vote. Against 1/4, as without a constraint, the
-# Neyman-Pearson score gains 0.004 in the mean over eleven sets and three caps, and 0.016 where it gains most (covertype's
-# rarest class at a cap of 1 %).
+# Of a class under a constraint, in units of its share: 1 is one row, one vote. Against 1/4, as without a constraint,
+# the Neyman-Pearson score gains 0.004 in the mean over eleven sets and three caps, and 0.016 where it gains most
+# (covertype's rarest class at a cap of 1 %).
 LEAST_PULL = 1.0
 
 
