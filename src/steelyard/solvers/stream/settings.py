@@ -50,11 +50,6 @@ class SampleOptions:
 
 SAMPLE = SampleOptions()
 
-# Of a class under a constraint, in units of its share: 1 is one row, one vote. Against 1/4, as without a constraint,
-# the Neyman-Pearson score gains 0.004 in the mean over eleven sets and three caps, and 0.016 where it gains most
-# (covertype's rarest class at a cap of 1 %).
-LEAST_PULL = 1.0
-
 
 def settings_of(problem: Problem, n_features: int) -> _core.LearnerSettings:
     solver, settings = problem.solver, _core.LearnerSettings()
@@ -84,7 +79,6 @@ def _dual_settings(problem: Problem) -> _core.DualSettings:
     if isinstance(solver, NeymanPearson):
         duals.constrained, duals.balanced = True, solver.balanced
         duals.gain = solver.gain_for(problem.guard)
-        duals.floor = LEAST_PULL
     return duals
 
 
