@@ -141,6 +141,7 @@ FROM = {  # tables made from a file of another name
     "structural_quality": "structural",
     "structural_optimum": "structural",
     "qvalue_recipes": "qvalue",
+    "stream_choices": "stream_caps",
     **made_counting.FROM,
     **made_neyman_pearson.FROM,
 }
@@ -151,6 +152,9 @@ TABLES = {
     "online_steps": made_online.online_steps_table,
     "quantification": made_online.quantification_table,
     "rare_classes": made_online.rare_classes_table,
+    "stream_caps": made_online.stream_caps_table,
+    "stream_choices": made_online.stream_choices_table,
+    "stream_rows": made_online.stream_rows_table,
     "neyman_pearson_stream": made_online.neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
     "full_size_speed": made_full_size.speed,

@@ -79,6 +79,56 @@ def neyman_pearson_stream_table(found):
     )
 
 
+def stream_caps_table(found):
+    rows = [
+        (
+            one["set"],
+            f"{one['rows']:,} x {one['features']:,}",
+            f"{100 * one['cap']:g} %",
+            f"{one['logistic']['score']:.3f}",
+            *(f"{one[passes]['difference']:+.3f} ± {one[passes]['error']:.3f}" for passes in ("1", "3")),
+            f"{one['1']['fpr'] / one['cap']:.2f} / {one['logistic']['fpr'] / one['cap']:.2f}",
+        )
+        for one in found["rows"]
+    ]
+    words = "; ".join(
+        f"after {passes} pass{'es' if passes != '1' else ''} {of['mean']:+.3f} in the mean, {of['least']:+.3f} at least, "
+        f"{of['below']} of {of['cells']} below -0.03"
+        for passes, of in ((p, found["summary"][p]) for p in ("1", "3"))
+    )
+    header = ("", "size", "cap", "logistic regression", "1 pass, difference", "3 passes", "FPR / cap, ours and theirs")
+    return f"Over the first twelve sets: {words}.\n\n" + markdown(header, rows)
+
+
+def stream_choices_table(found):
+    names = [name for name in found["summary"] if name not in ("1", "3")]
+    rows = [
+        (name, f"{of['mean']:+.3f}", f"{of['least']:+.3f}", of["below"], f"{of['fpr_over_cap']:.2f}")
+        for name, of in ((name, found["summary"][name]) for name in names)
+    ]
+    return markdown(("one pass", "mean difference", "least", "below -0.03", "FPR / cap"), rows)
+
+
+def stream_rows_table(found):
+    rows = [
+        (
+            name,
+            f"{one['rows_per_s'] / 1e6:.1f} M",
+            f"{one['share_of_plain']:.2f}{'' if one['in_claim'] else ' (no aim)'}",
+        )
+        for name, one in found["kinds"].items()
+    ]
+    csr = [
+        (name, *(f"{one['rows_per_s'][who] / 1e6:.2f} M" for who in ("sgd", "ours")), f"{one['times_sgd']:.2f}")
+        for name, one in found["csr"].items()
+    ]
+    return (
+        markdown(("kind of row, 54 dense columns", "`fit`, rows/s", "share of the plain row's (aim 0.7)"), rows)
+        + "\n\n"
+        + markdown(("CSR, 80 non-zeros", "SGD, rows/s", "`fit`, rows/s", "over SGD (aim 1.5)"), csr)
+    )
+
+
 def rare_classes_table(found):
     classes = sorted(found["classes"].items(), key=lambda item: item[1]["positives"])
     whos = list(classes[0][1]["held"])

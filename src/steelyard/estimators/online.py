@@ -75,8 +75,8 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         What the weights follow: the rates themselves (the papers' NS form), or means of the reward.
     guard : bool, default=True
         Weights are kept non-negative and the offset is the exact best threshold on a sample of the stream. False is
-        the papers' algorithm to the letter. With a constraint, a fifth of the rows of the constrained class (at most
-        32,768 are kept) sets the threshold and is not learned from, so that the constraint holds on unseen rows too.
+        the papers' algorithm to the letter. With a constraint, short streams are read again from the sample
+        and rows are left out in turn to judge the threshold, so that the constraint holds on unseen rows too.
     eta0 : "auto" or float, default="auto"
         Step length. "auto": steps per coordinate that need no tuning. A number: the papers' ``eta0 / sqrt(t)``.
     alpha : float, default=0.0
