@@ -92,7 +92,7 @@ def stream_caps_table(found):
         for one in found["rows"]
     ]
     words = "; ".join(
-        f"after {passes} pass{'es' if passes != '1' else ''} {of['mean']:+.3f} in the mean, {of['least']:+.3f} at least, "
+        f"after {passes} pass{'es' if passes != '1' else ''} {of['mean']:+.3f} in the mean, least {of['least']:+.3f}, "
         f"{of['below']} of {of['cells']} below -0.03"
         for passes, of in ((p, found["summary"][p]) for p in ("1", "3"))
     )
