@@ -1,7 +1,7 @@
 """Under a constraint: a short stream is read again from its sample, and what its threshold may believe.
 
 A stream of a few thousand rows is over before the steps have turned the model to where it would go. But its sample, up
-to 32,768 rows of each class, holds all or most of it. When a model is asked for, a copy of the learner reads the sample
+to 16,384 rows of a class, holds all or most of it. When a model is asked for, a copy of the learner reads the sample
 a few more times, each row with the weight of those that it stands for, until there have been ten passes, or 2^18 rows:
 some ten milliseconds. The learner itself does not change, so chunks and checkpoints do not matter.
 
