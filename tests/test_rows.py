@@ -174,3 +174,26 @@ def test_lengths_are_checked():
         rows.scores(np.ones(6))
     with pytest.raises(ValueError, match="59 entries; there are 60 rows"):
         rows.sums(np.ones(59))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, sp.csr_matrix])
+def test_large_tables_are_looked_at_and_scored_on_the_cores_there_are_with_the_same_bits(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 30))
+    X = kind(X) if kind is sp.csr_matrix else X.astype(kind)
+    w, found = rng.normal(size=30), []
+    for cores in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", cores)
+        rows = Rows.of(X)
+        assert 1 <= rows.cores <= int(cores)
+        found.append(rows.scores(w, int(cores)))
+    np.testing.assert_array_equal(*found)
+    assert Rows.of(X[:100]).cores == 1
+
+
+def test_the_first_bad_row_is_named_whatever_the_threads():
+    X = np.zeros((50_000, 3))
+    X[[31_000, 17_000, 45_000], 1] = np.nan
+    rows = Rows.of(X, check=False)
+    for threads in (1, 2, 5):
+        assert rows.core.first_fault(threads) == ("not finite", 17_000)
