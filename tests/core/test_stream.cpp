@@ -50,7 +50,7 @@ struct Data {
 };
 
 // The geometric mean, as a tape.
-static Learner make(bool constrained = false, double radius = 0.0) {
+static Learner make(bool constrained = false, double radius = 0.0, Index n_cols = 7) {
     LearnerSettings settings;
     settings.radius = radius;
     settings.capacity[0] = settings.capacity[1] = 300;
@@ -61,7 +61,7 @@ static Learner make(bool constrained = false, double radius = 0.0) {
         Tape({{Op::input, 0, 0, 0.0}, {Op::input, 1, 0, 0.0}, {Op::multiply, 0, 1, 0.0}, {Op::power, 2, 0, 0.5}});
     // tnr - 0.9 >= 0
     duals.constraint = Tape({{Op::input, 1, 0, 0.0}, {Op::constant, 0, 0, 0.9}, {Op::subtract, 0, 1, 0.0}});
-    return Learner(settings, 7, duals);
+    return Learner(settings, n_cols, duals);
 }
 
 static void test_bad_row(Data data) {
@@ -231,6 +231,43 @@ static void test_dense_is_sparse(const Data& data) {
 }
 
 // The loop for the default settings against the one for all: a ball that no model leaves asks for the latter.
+// With many columns the numbers of a column lie side by side: the same model, saved and loaded too, and for dense rows.
+static void test_many_columns(const Data& data) {
+    for (const bool constrained : {false, true}) {
+        Learner few = make(constrained), many = make(constrained, 0.0, Weights::wide);
+        const SparseRows<double> rows(data.values.data(), data.columns.data(), data.starts.data(), data.n,
+                                      Weights::wide);
+        few.learn(data.sparse(), data.labels(), Pass{});
+        many.learn(rows, data.labels(), Pass{});
+        expect(!few.now.weights.is_side_by_side() && many.now.weights.is_side_by_side(), "how the numbers lie");
+        auto w = many.now.coefficients(true);
+        w.resize(7);
+        expect(w == few.now.coefficients(true), "the model does not depend on it");
+        Learner other = make(constrained, 0.0, Weights::wide);
+        const std::string bytes = save(many);
+        load(other, bytes.data(), bytes.size());
+        expect(save(other) == bytes && other.now.coefficients(true) == many.now.coefficients(true), "saved and loaded");
+        bool refused = false;
+        try {
+            load(few, bytes.data(), bytes.size());
+        } catch (const std::invalid_argument&) {
+            refused = true;
+        }
+        expect(refused, "another number of columns is refused");
+        const Index n = 20;
+        std::vector<double> values(static_cast<std::size_t>(n * Weights::wide));
+        for (Index i = 0; i < n; ++i)
+            for (Index j = 0; j < 7; ++j)
+                values[static_cast<std::size_t>(i * Weights::wide + j)] =
+                    data.values[static_cast<std::size_t>(i * 7 + j)];
+        many.learn(DenseRows<double>(values.data(), n, Weights::wide), data.labels(), Pass{});
+        few.learn(data.dense(0, n), data.labels(), Pass{});
+        w = many.now.coefficients(true);
+        const auto v = few.now.coefficients(true);
+        for (std::size_t j = 0; j < 7; ++j) expect(std::fabs(w[j] - v[j]) < 1e-9, "dense rows go on from there");
+    }
+}
+
 static void test_plain_is_any(const Data& data) {
     std::vector<double> weight(static_cast<std::size_t>(data.n), 1.0);
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = 0.3 * static_cast<double>(i % 5);
@@ -275,6 +312,7 @@ int main() {
     test_archive(data);
     test_dense_is_sparse(data);
     test_plain_is_any(data);
+    test_many_columns(data);
     test_chunks_offer_alike(data);
     return verdict();
 }

@@ -17,7 +17,7 @@
 
 namespace steelyard {
 
-constexpr std::uint32_t archive_version = 4;  // a state of another version is refused
+constexpr std::uint32_t archive_version = 5;  // a state of another version is refused
 
 class Writer {
 public:
@@ -78,7 +78,7 @@ private:
 template <class Archive, class L>
 void fields(Archive& io, L& learner) {
     auto& s = learner.now;
-    io(s.weights.numbers), io(s.weights.at);
+    io(s.weights.at);
     io(s.duals.tally), io(s.duals.multiplier), io(s.duals.pull), io(s.duals.gradient), io(s.duals.looked_at),
         io(s.duals.level);
     io(s.history.marks), io(s.history.every), io(s.history.next);
@@ -94,6 +94,7 @@ void fields(Archive& io, L& learner) {
 inline std::string save(const Learner& learner) {
     Writer io;
     io(archive_version);
+    io(learner.now.weights.is_side_by_side()), io(learner.now.weights.numbers);
     fields(io, learner);
     for (const auto* nest : {&learner.now.duals.objective, &learner.now.duals.denominator})
         if (*nest) io((*nest)->started), io((*nest)->total), io((*nest)->frames());
@@ -128,6 +129,11 @@ inline void load(Learner& learner, const char* bytes, std::size_t size) {
     std::uint32_t version = 0;
     io(version);
     if (version != archive_version) throw std::invalid_argument("the saved state is of another version of steelyard");
+    bool side_by_side = false;
+    LargeVector<double> numbers;
+    io(side_by_side), io(numbers);
+    if (!fresh.now.weights.take(std::move(numbers), side_by_side))
+        throw std::invalid_argument("the saved state is of another number of features");
     fields(io, fresh);
     for (auto* nest : {&fresh.now.duals.objective, &fresh.now.duals.denominator})
         if (*nest) {
@@ -139,8 +145,6 @@ inline void load(Learner& learner, const char* bytes, std::size_t size) {
             (*nest)->set_frames(frames);
         }
     io.finish();
-    if (fresh.now.weights.numbers.size() != learner.now.weights.numbers.size())
-        throw std::invalid_argument("the saved state is of another number of features");
     if (!is_sound(fresh)) throw std::invalid_argument("the saved state is damaged: its parts do not fit together");
     learner = std::move(fresh);
 }

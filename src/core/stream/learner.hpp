@@ -63,6 +63,7 @@ public:
         if (!pass.disposable && !(small && !look.untidy)) undo.keep_state();
         if (pass.is_first()) {
             untidy_ = false;
+            if (!Matrix::is_dense && now.t == 0.0) now.weights.lay_out_for_sparse_rows();
             now.history.take_room();
             choose(labels, rows.n_rows, undo.has_state() || pass.disposable ? stop : nullptr);
             reservoir.take_room(rows);

@@ -83,7 +83,7 @@ struct Learner::AnyRow {
     template <class Row>
     STEELYARD_INLINE double score(const Row& row) const {
         const Weights& weights = learner.now.weights;
-        return weights.at.scale * row.dot(weights.v()) + weights.at.b;
+        return weights.at.scale * weights.dot(row) + weights.at.b;
     }
     template <class Row>
     STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
@@ -97,17 +97,16 @@ struct Learner::AnyRow {
 // at every row in a copy: a step may write to any number in memory, so members would be loaded and stored each time.
 struct Learner::PlainRow {
     Learner& learner;
-    const double* const v;
     Scalars at;
     Tally tally;
     double t, clock, pull[2], eta;
     std::int64_t until;
     bool warming;
 
-    explicit PlainRow(Learner& it) : learner(it), v(it.now.weights.v()) { fetch(); }
+    explicit PlainRow(Learner& it) : learner(it) { fetch(); }
     template <class Row>
     STEELYARD_INLINE double score(const Row& row) const {
-        return at.scale * row.dot(v) + at.b;
+        return at.scale * learner.now.weights.dot(row) + at.b;
     }
     template <class Row>
     STEELYARD_INLINE void one(const Row& row, double score, int side, double weight) {
@@ -196,10 +195,14 @@ STEELYARD_CLONES Fault Learner::pass_over(const Matrix& rows, const Labels& labe
     OneRow machine(*this);
     Merged<decltype(rows.row(0))> merged;
     Index until = ask.every;
+    constexpr Index soon = 2;  // rows ahead: 1 to 6 did the same (benchmarks/stream_rows.py, 2^20 columns)
+    const bool side_by_side = now.weights.is_side_by_side() && !pass.shuffle;
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
         if (--until == 0) check(ask.stop), until = ask.every;
         if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
         auto row = rows.row(i);
+        if constexpr (!Matrix::is_dense)
+            if (side_by_side) now.weights.prefetch(rows.row(std::min(i + soon, rows.n_rows - 1)));
         if (!Matrix::is_dense && (pass.is_first() || untidy_) && !is_tidy(row, rows.n_stored)) {
             if (!row.inside(rows.n_stored)) {
                 bad = {"outside", i};

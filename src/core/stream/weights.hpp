@@ -5,6 +5,10 @@
 //     sum_t c_t w_t = spent v - u                      with spent = sum_t c_t scale_t, the mass of the average.
 // A step changes v by d, and u by spent d: the average needs no work for coordinates that do not move.
 //
+// The numbers of a column lie side by side where a sparse row would else wait for memory three times at each of its
+// entries: with more columns than a cache holds (`Weights::wide`), each column has half a cache line of its own. Dense
+// rows want v, u and the squares one after another.
+//
 // Steps are eta x (plain), or per coordinate in AdaGrad's way (Duchi, Hazan & Singer 2011): eta x_j / sqrt(squares_j)
 // with squares_j the sum of squared gradients.
 #pragma once
@@ -64,15 +68,45 @@ struct Scalars {
 
 class Weights {
 public:
-    LargeVector<double> numbers;  // v, then u, then, for steps per coordinate, the squares, each on whole cache lines
+    // v, then u, then, for steps per coordinate, the squares, each on whole cache lines; or v, u, the square and a gap
+    // for each column.
+    LargeVector<double> numbers;
     Scalars at;
 
+    // Columns: so many v are a megabyte, the second cache of a core (benchmarks/stream_rows.py).
+    static constexpr Index wide = Index{1} << 17;
+    static constexpr Index apart = 4;  // numbers from one column to the next, where they lie side by side
+
     Weights() = default;
-    Weights(Index n, bool adaptive) : n_(n), stride_((n + 7) / 8 * 8) {
-        numbers.resize(static_cast<std::size_t>(stride_) * (adaptive ? 3 : 2));
-    }
+    Weights(Index n, bool adaptive) : n_(n), adaptive_(adaptive) { lay_out(false); }
 
     Index size() const { return n_; }
+    bool is_side_by_side() const { return by_ != 1; }
+
+    // How the numbers lie; they are all zero afterwards, so this is for a model that has not learned yet.
+    void lay_out(bool side_by_side) {
+        by_ = side_by_side ? apart : 1;
+        stride_ = side_by_side ? 1 : (n_ + 7) / 8 * 8;
+        numbers = LargeVector<double>(needed(side_by_side));
+    }
+    void lay_out_for_sparse_rows() {
+        if (adaptive_ && n_ >= wide && !is_side_by_side()) lay_out(true);
+    }
+    // Numbers as they were saved.
+    bool take(LargeVector<double>&& saved, bool side_by_side) {
+        if (saved.size() != needed(side_by_side)) return false;
+        by_ = side_by_side ? apart : 1;
+        stride_ = side_by_side ? 1 : (n_ + 7) / 8 * 8;
+        numbers = std::move(saved);
+        return true;
+    }
+
+    // v . x
+    template <class Row>
+    STEELYARD_INLINE double dot(const Row& row) const {
+        if (!is_side_by_side()) return row.dot(v());
+        return dot_apart(row);
+    }
     STEELYARD_INLINE double* v() { return numbers.data(); }
     STEELYARD_INLINE const double* v() const { return numbers.data(); }
     STEELYARD_INLINE double* u() { return numbers.data() + stride_; }
@@ -90,6 +124,16 @@ public:
         const double gg = g * g, pull = g * eta / at.scale, spent = at.spent;
         if constexpr (Row::is_dense) {
             const auto* const values = row.values;
+            if (is_side_by_side()) {
+                for (Index j = 0; j < row.size; ++j) {
+                    const double x = static_cast<double>(values[j]), sum = sum_after(sums[j * apart], gg * x * x);
+                    const double d = pull * x * inverse_root(sum);
+                    sums[j * apart] = sum;
+                    vs[j * apart] += d;
+                    us[j * apart] += spent * d;
+                }
+                return;
+            }
             STEELYARD_NO_OVERLAP
             for (Index j = 0; j < row.size; ++j) {
                 const double x = static_cast<double>(values[j]), sum = sum_after(sums[j], gg * x * x);
@@ -99,6 +143,16 @@ public:
                 us[j] += spent * d;
             }
         } else {
+            if (is_side_by_side()) return sparse_step<apart>(row, gg, pull, spent);
+            sparse_step<1>(row, gg, pull, spent);
+        }
+    }
+    template <Index by, class Row>
+    STEELYARD_INLINE void sparse_step(const Row& row, double gg, double pull, double spent) {
+        double* const sums = squares();
+        double* const vs = v();
+        double* const us = u();
+        {
             constexpr Index most = 128;  // entries at a time: two kilobytes on the stack
             double sum[most], d[most];
             for (Index start = 0; start < row.size; start += most) {
@@ -107,11 +161,11 @@ public:
                 row.columns.from(start).visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
                     for (Index k = 0; k < n; ++k) {
                         const double x = static_cast<double>(values[k]);
-                        sum[k] = sum_after(sums[columns[k]], gg * x * x);
+                        sum[k] = sum_after(sums[by * columns[k]], gg * x * x);
                         d[k] = pull * x * inverse_root(sum[k]);
                     }
                     for (Index k = 0; k < n; ++k) {
-                        const auto j = columns[k];
+                        const Index j = by * static_cast<Index>(columns[k]);
                         sums[j] = sum[k];
                         vs[j] += d[k];
                         us[j] += spent * d[k];
@@ -125,8 +179,18 @@ public:
     template <class Row>
     STEELYARD_INLINE void plain_step(const Row& row, double step) {
         const double pull = step / at.scale;
-        row.add_to(v(), pull);
-        row.add_to(u(), at.spent * pull);
+        if (!is_side_by_side()) {
+            row.add_to(v(), pull);
+            row.add_to(u(), at.spent * pull);
+            return;
+        }
+        double* const vs = v();
+        double* const us = u();
+        const double spent = at.spent;
+        row.each([=](Index j, double x) {
+            vs[j * apart] += pull * x;
+            us[j * apart] += spent * pull * x;
+        });
     }
 
     // w *= factor, in one multiplication; folded into v before the scale gets too small to divide by.
@@ -134,7 +198,7 @@ public:
         at.square_norm *= factor * factor;
         at.scale *= factor;
         if (std::fabs(at.scale) > 1e-9) return;
-        for (Index j = 0; j < n_; ++j) {
+        for (Index j = 0; j < n_ * by_; j += by_) {
             u()[j] -= at.spent * v()[j];  // what was spent is settled here: divided by the scale it would overflow
             v()[j] *= at.scale;
         }
@@ -147,8 +211,8 @@ public:
     STEELYARD_INLINE double square_norm_on(const Row& row) const {
         double sum = 0.0;
         const double* const vs = v();
-        row.each([&sum, vs](Index j, double x) {
-            if (x != 0.0) sum += vs[j] * vs[j];
+        row.each([&sum, vs, by = by_](Index j, double x) {
+            if (x != 0.0) sum += vs[j * by] * vs[j * by];
         });
         return sum * at.scale * at.scale;
     }
@@ -160,7 +224,7 @@ public:
 
     double exact_square_norm() const {
         double sum = 0;
-        for (const double* x = v(); x != v() + n_; ++x) sum += *x * *x;
+        for (Index j = 0; j < n_ * by_; j += by_) sum += v()[j] * v()[j];
         return sum * at.scale * at.scale;
     }
 
@@ -168,30 +232,68 @@ public:
     std::vector<double> averaged() const {
         if (!(at.mass > 0)) return last();
         std::vector<double> w(static_cast<std::size_t>(n_));
-        std::transform(v(), v() + n_, u(), w.begin(),
-                       [this](double x, double y) { return (at.spent * x - y) / at.mass; });
+        for (Index j = 0; j < n_; ++j)
+            w[static_cast<std::size_t>(j)] = (at.spent * v()[j * by_] - u()[j * by_]) / at.mass;
         return w;
     }
     double averaged_intercept() const { return at.mass > 0 ? at.b - at.u_b / at.mass : at.b; }
 
     std::vector<double> last() const {
         std::vector<double> w(static_cast<std::size_t>(n_));
-        std::transform(v(), v() + n_, w.begin(), [this](double x) { return x * at.scale; });
+        for (Index j = 0; j < n_; ++j) w[static_cast<std::size_t>(j)] = v()[j * by_] * at.scale;
         return w;
     }
 
     // Goes on from the given model with an empty average.
     void restart(const std::vector<double>& w, double b) {
-        std::copy(w.begin(), w.end(), v());
-        std::fill(u(), u() + n_, 0.0);
+        for (Index j = 0; j < n_; ++j) v()[j * by_] = w[static_cast<std::size_t>(j)], u()[j * by_] = 0.0;
         at.scale = 1.0;
         at.spent = at.mass = at.u_b = 0.0;
         at.b = b;
         at.square_norm = exact_square_norm();
     }
 
+    // The numbers of a sparse row's columns, for a row that comes soon.
+    template <class Row>
+    STEELYARD_INLINE void prefetch([[maybe_unused]] const Row& row) const {
+#if defined(__GNUC__)
+        const double* const vs = v();
+        row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+            for (Index k = 0; k < row.size; ++k) __builtin_prefetch(vs + apart * static_cast<Index>(columns[k]));
+        });
+#endif
+    }
+
 private:
-    Index n_ = 0, stride_ = 0;
+    Index n_ = 0, stride_ = 0, by_ = 1;
+    bool adaptive_ = false;
+
+    std::size_t needed(bool side_by_side) const {
+        return static_cast<std::size_t>(side_by_side ? apart * n_ : (n_ + 7) / 8 * 8 * (adaptive_ ? 3 : 2));
+    }
+
+    // With the partial sums of `DenseRow` and `SparseRow`.
+    template <class Row>
+    STEELYARD_INLINE double dot_apart(const Row& row) const {
+        const double* const vs = v();
+        if constexpr (Row::is_dense) {
+            double sum[4] = {0, 0, 0, 0};
+            for (Index j = 0; j < row.size; ++j) sum[j % 4] += static_cast<double>(row.values[j]) * vs[apart * j];
+            return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        } else {
+            return row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+                double sum[4] = {0, 0, 0, 0};
+                const auto x = [&](Index k) STEELYARD_INLINE_LAMBDA {
+                    return static_cast<double>(row.values[k]) * vs[apart * static_cast<Index>(columns[k])];
+                };
+                Index k = 0;
+                for (; k + 4 <= row.size; k += 4)
+                    for (int m = 0; m < 4; ++m) sum[m] += x(k + m);
+                for (; k < row.size; ++k) sum[0] += x(k);
+                return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+            });
+        }
+    }
 };
 
 }  // namespace steelyard
