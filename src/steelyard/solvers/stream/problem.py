@@ -56,7 +56,8 @@ class NeymanPearson:
     def gain_for(self, guard: bool) -> float:
         """Under the guard a gain of 1 is divided by the root of the rows of the class, so that the multiplier settles
         (by the score of benchmarks/stream_caps.py, over ten sets and three caps: 0.019 for 0.5, 0.021 for 1 and 0.018
-        for 2; covertype's rarest class at 1 % wants more than 0.5, spambase less than 2); to the letter it is one rate for all rows, 0.01 so that a row moves the multiplier by a percent at most."""
+        for 2; covertype's rarest class at 1 % wants more than 0.5, spambase less than 2); to the letter it is one rate
+        for all rows, 0.01 so that a row moves the multiplier by a percent at most."""
         return self.gain if self.gain is not None else 1.0 if guard else 0.01
 
 
