@@ -140,7 +140,7 @@ def fit_stream(model: StreamModel, data: Labelled, goal: Goal, seed: int) -> Arr
     for number in range(model.passes):
         learner.learn(rows, labels, data.weight, Pass(shuffle=True, number=number, disposable=True))
     w = np.zeros(data.rows.n_cols)
-    w[: rows.n_cols] = learner.model().w
+    w[: rows.n_cols] = learner.model().w if constraint is None else learner.direction()
     return w
 
 
