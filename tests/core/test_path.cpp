@@ -89,13 +89,13 @@ static void test_margin_set() {
 }
 
 static void test_dependent_rows_are_refused() {
-    const double X[] = {1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1e-6, 2, 2, 1e-9};
+    const double X[] = {1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1e-6, 2, 2, 1e-13};
     const double sign[] = {1, 1, -1, 1, 1};
     const Linear space(DenseRows<double>{X, 5, 3});
     MarginSet<Linear> set(space, sign);
     expect(set.add(0) && set.add(1), "two independent rows");
     expect(!set.add(2), "their sum, with the other sign, is in the span");
-    expect(!set.add(4), "so is what leaves it by 1e-9 only");
+    expect(!set.add(4), "so is what leaves it by rounding only");
     expect(set.add(3), "a row that leaves the span by 1e-6 is not");
     expect(set.size() == 3, "three members");
 }
@@ -173,6 +173,28 @@ static void test_ties_at_the_start() {
     const PathLog log = trace(data);
     expect(log.end == 1 && PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8,
            "ties at the start");
+}
+
+// Rows that depend on each other but for the rounding of float: members that pass from bound to bound within the last
+// digits of tau, with multipliers that the sets alone would give to no digit.
+static void test_ties_up_to_rounding() {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        Data data = make(400, 6, Ties::integers, seed);
+        Shuffler random{seed + 100};
+        for (Index i = 0; i < data.n; ++i)
+            for (Index j = 0; j + 1 < data.d; ++j) {
+                double& x = data.X[i * data.d + j];
+                x = static_cast<double>(static_cast<float>(x * 0.7310585 + 0.1192029));
+                x += 1e-7 * (static_cast<double>(random.below(1000)) / 1000 - 0.5);
+            }
+        const double C = seed % 2 ? 0.01 : 1;
+        for (CostBox& b : data.box) b.high *= C, b.high_rate *= C;
+        const auto space = data.space();
+        const PathLog log = trace(data);
+        expect(log.end == 1, "ties up to rounding: to the end");
+        expect(PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8,
+               "ties up to rounding: optimal at every kink");
+    }
 }
 
 // A token that wants an end at its first look, 50 ms after it was made.
@@ -435,6 +457,7 @@ int main() {
     test_audit_finds_a_wrong_path();
     test_replay_equals_trace();
     test_ties_at_the_start();
+    test_ties_up_to_rounding();
     test_everything_stops();
     test_all_kinds_of_rows();
     test_the_certified_gap_is_one();

@@ -193,13 +193,13 @@ def test_paths_pickle():
 def test_pickles_of_a_path_are_arrays():
     X, y = sample("normal", np.random.default_rng(11), 1500)
     log = trace(X, y).log
-    numbers = 8 * log.n_checkpoints * (2 * 4 + 8) + 14 * len(log.tau) + len(X)
+    numbers = 8 * log.n_checkpoints * (2 * 4 + 2 * 4 + 4) + 14 * len(log.tau) + len(X)
     assert len(pickle.dumps(log)) < 1.2 * numbers + 2000
 
 
 def broken_states(state):
     """The state with one thing wrong at a time."""
-    numbers, tau, row, origin, to, side, _, event, _, _, count, members, forces = state
+    numbers, tau, row, origin, to, side, _, event, _, _, count, members, forces, a = state
 
     def changed(array, k, value):
         return np.r_[array[:k], np.array([value], dtype=array.dtype), array[k + 1 :]]
@@ -215,6 +215,7 @@ def broken_states(state):
         10: [changed(count, 0, -1), changed(count, 0, 10**12)],
         11: [changed(members, 0, -7), changed(members, 0, 10**9), members[:-1]],
         12: [forces[:-1]],
+        13: [a[:-1]],
     }
     for place, values in wrong.items():
         for value in values:

@@ -49,7 +49,7 @@ std::vector<std::vector<double>*> parts_of(Checkpoint& c, bool compensated) {
 struct Packed {
     std::vector<std::int64_t> event, count, members;
     std::vector<std::int8_t> forced;
-    std::vector<double> tau, forces;
+    std::vector<double> tau, forces, a;
 };
 
 // Events that move a row from where it is, one of the two places the margin; checkpoints in order, with the members
@@ -95,6 +95,7 @@ nb::tuple log_to_state(const PathLog& log) {
         c.forced.push_back(at.forced);
         c.count.push_back(static_cast<std::int64_t>(at.members.size()));
         c.members.insert(c.members.end(), at.members.begin(), at.members.end());
+        c.a.insert(c.a.end(), at.a.begin(), at.a.end());
         for (const auto* part : parts_of(at, compensated)) c.forces.insert(c.forces.end(), part->begin(), part->end());
     }
     const auto numbers = std::make_tuple(log.stride, log.start, log.end, log.drift, log.refactored, log.start_events);
@@ -103,11 +104,11 @@ nb::tuple log_to_state(const PathLog& log) {
                           array_of(std::vector<std::int8_t>(log.to)), array_of(std::vector<std::int8_t>(log.side)),
                           compensated, array_of(std::move(c.event)), array_of(std::move(c.tau)),
                           array_of(std::move(c.forced)), array_of(std::move(c.count)), array_of(std::move(c.members)),
-                          array_of(std::move(c.forces)));
+                          array_of(std::move(c.forces)), array_of(std::move(c.a)));
 }
 
 PathLog log_from_state(const nb::tuple& state) {
-    expect(state.size() == 13);
+    expect(state.size() == 14);
     PathLog log;
     std::tie(log.stride, log.start, log.end, log.drift, log.refactored, log.start_events) =
         nb::cast<std::tuple<Index, double, double, double, Index, Index>>(state[0]);
@@ -119,16 +120,20 @@ PathLog log_from_state(const nb::tuple& state) {
     const auto compensated = nb::cast<bool>(state[6]);
     const Packed c{vector_of<std::int64_t>(state[7]),  vector_of<std::int64_t>(state[10]),
                    vector_of<std::int64_t>(state[11]), vector_of<std::int8_t>(state[9]),
-                   vector_of<double>(state[8]),        vector_of<double>(state[12])};
+                   vector_of<double>(state[8]),        vector_of<double>(state[12]),
+                   vector_of<double>(state[13])};
     const std::size_t n = c.event.size(), parts = n * (compensated ? 4 : 2);
-    expect(n > 0 && c.tau.size() == n && c.forced.size() == n && c.count.size() == n && c.forces.size() % parts == 0);
+    expect(n > 0 && c.tau.size() == n && c.forced.size() == n && c.count.size() == n && c.forces.size() % parts == 0 &&
+           c.a.size() == c.members.size());
     const auto width = static_cast<std::ptrdiff_t>(c.forces.size() / parts);
     auto force = c.forces.begin();
     auto member = c.members.begin();
+    auto a = c.a.begin();
     for (std::size_t k = 0; k < n; ++k) {
         expect(c.count[k] >= 0 && c.count[k] <= c.members.end() - member);
-        Checkpoint at{c.event[k], c.tau[k], c.forced[k] != 0, {}, {member, member + c.count[k]}};
+        Checkpoint at{c.event[k], c.tau[k], c.forced[k] != 0, {}, {member, member + c.count[k]}, {a, a + c.count[k]}};
         member += c.count[k];
+        a += c.count[k];
         for (auto* part : parts_of(at, compensated)) {
             part->assign(force, force + width);
             force += width;

@@ -7,9 +7,6 @@
 //   the farthest a margin at w is on the wrong side of the original target (any side is wrong for a member), over the
 //   size of a target; the farthest any margin is from that of sum a_i z_i:  |w - sum a_i z_i| max |z_i|, over the same
 //   size, the sum from scratch.
-// Members that nearly depend on each other (Schur complement delta of a row off the others' span) have their a known to
-// rounding / delta only, while w does not feel it. An a that rounding has put outside its box goes to the bound and the
-// other members are solved again: if w can be reached from inside the boxes, that finds how.
 #pragma once
 
 #include "path/replay.hpp"
@@ -25,8 +22,7 @@ public:
           given_(problem.given),
           log_(log),
           stop_(stop),
-          replay_(space, given_, log, stop),
-          set_(space, given_.sign, stop) {
+          replay_(space, given_, log, stop) {
         for (Index i = 0; i < space.n_rows(); ++i) longest_ = std::max(longest_, std::sqrt(space.square(i)));
         for (std::int8_t side : log.side) side_.push_back(static_cast<Side>(side));
     }
@@ -42,11 +38,6 @@ public:
     }
 
 private:
-    // Each round puts at least one member on its bound; after a few, what is left does not come from rounding. `good`
-    // is a hundredth of what the audit is asked for, 1e-8.
-    static constexpr int rounds = 8;
-    static constexpr double good = 1e-10;
-
     double residual(const PathPoint& at) { return std::max(margins_off(at.w), force_off(at)) / problem_.unit; }
 
     double margins_off(const PathVector& w) const {
@@ -66,7 +57,7 @@ private:
         return worst;
     }
 
-    // |w - sum a z| max |z| for the best a found.
+    // |w - sum a z| max |z|, the sum from scratch.
     double force_off(const PathPoint& at) {
         PathForces forces;
         forces.clear(space_);
@@ -75,45 +66,14 @@ private:
             asked();
             forces.push(space_, i, given_.sign[i], given_.box[i], side_[i], 1.0);
         }
-        forces.at(at.tau, base_);
-        std::vector<Index> members = at.members;
-        std::vector<double> a = at.a;
-        PathVector out;
-        double best = HUGE_VAL;
-        for (int round = 0; round < rounds; ++round) {
-            best = std::min(best, distance(at, members, a));
-            if (best <= good * problem_.unit || !fix(at.tau, members, a)) break;
-            set_.assign(members);
-            set_.solve(base_, given_.target, a, out);
+        PathVector sum;
+        forces.at(at.tau, sum);
+        for (std::size_t k = 0; k < at.members.size(); ++k) {
+            const Index i = at.members[k];
+            const CostBox& b = given_.box[i];
+            space_.add(sum, i, given_.sign[i] * std::min(std::max(at.a[k], b.low_at(at.tau)), b.high_at(at.tau)));
         }
-        return best;
-    }
-
-    double clipped(Index i, double a, double tau) const {
-        return std::min(std::max(a, given_.box[i].low_at(tau)), given_.box[i].high_at(tau));
-    }
-
-    double distance(const PathPoint& at, const std::vector<Index>& members, const std::vector<double>& a) const {
-        PathVector sum = base_;
-        for (std::size_t k = 0; k < members.size(); ++k)
-            space_.add(sum, members[k], given_.sign[members[k]] * clipped(members[k], a[k], at.tau));
         return replay_.rows().margins_apart(at.w, sum, longest_);
-    }
-
-    // Members outside their box pull from its bound from now on. False if there were none.
-    bool fix(double tau, std::vector<Index>& members, const std::vector<double>& a) {
-        std::vector<Index> rest;
-        for (std::size_t k = 0; k < members.size(); ++k) {
-            const Index i = members[k];
-            const double inside = clipped(i, a[k], tau);
-            if (inside == a[k])
-                rest.push_back(i);
-            else
-                space_.add(base_, i, given_.sign[i] * inside);
-        }
-        const bool some = rest.size() < members.size();
-        members.swap(rest);
-        return some;
     }
 
     const S& space_;
@@ -122,9 +82,7 @@ private:
     const PathLog& log_;
     const Stop* stop_;
     PathReplay<S> replay_;
-    MarginSet<S> set_;
     std::vector<Side> side_;
-    PathVector base_;
     double longest_ = 0;  // max |z|
 };
 

@@ -15,13 +15,19 @@
 // changes by one row and the factor by one row. Targets carry a perturbation (the caller's), so that equal rows do not
 // share the margin: a row in the span of the members then cannot reach its target, and a rate that is all rounding is
 // taken as 0.
+//
+// Where rows tie, several of them have to move at one tau, until each is a member whose a moves into its box or is off
+// the margin and moves away from its target: a linear complementarity problem in the rates of the tied rows, with a
+// Gram matrix. The row that is farthest from what is asked of it moves first, which is mostly right. After `patience`
+// steps that leave tau where it is, the one with the least number among those that must move does: then no state comes
+// twice if that matrix is positive definite (Murty 1974, a Bard-type scheme; Cottle, Pang and Stone 1992, section 4.2),
+// as it is where the tied rows do not depend on each other, which the perturbation sees to. Against rounding there is
+// no proof but a count: the path then ends at that tau, and says so.
 #pragma once
 
-#include <stdexcept>
-#include <string>
+#include <limits>
 
-#include "path/log.hpp"
-#include "path/margin_set.hpp"
+#include "path/model.hpp"
 #include "path/near_rows.hpp"
 
 namespace steelyard {
@@ -33,63 +39,57 @@ public:
         : space_(space),
           stop_(stop),
           given_(given),
-          set_(space, given.sign, stop),
+          model_(space, given.sign, given.target, stop),
           side_(static_cast<std::size_t>(space.n_rows()), Side::above),
-          near_(space, set_.rows(), given, side_, stop),
-          box_(side_.size()) {
-        space.clear(w_);
-    }
+          near_(space, model_.rows(), given, side_, stop),
+          box_(side_.size()) {}
 
     // Starts a leg: boxes, and on which side each row is. The members keep their factor, and their a if they have one.
     void begin(std::vector<CostBox> box, double tau) {
         box_ = std::move(box);
-        tau_ = tau;
-        sum_forces();
-        polish();
-        turned_ = true;
-        drift_ = 0;  // a new leg has other forces
-        near_.look_at_all(w_);
+        model_.begin(side_, box_.data(), tau);
+        near_.look_at_all(model_.w());
         stalled_ = 0;
     }
 
-    // Follows the path up to `end`. With a log every event is written.
-    void follow(double end, PathLog* log) {
+    // Follows the path up to `end`; with a log every event is written. False if it has met a circle or too many events,
+    // and stays where it is.
+    bool follow(double end, PathLog* log) {
         StopEvery asked(stop_, S::written_out ? 8 : 1);
-        for (Index steps = 1;; ++steps) {
+        const Index most = events_ + most_events + most_a_row * space_.n_rows();
+        for (Index steps = 1; events_ < most; ++steps) {
             asked();
-            if (steps % renewal() == 0) sum_forces();
-            if (steps % polishing == 0) polish();
-            if (turned_) direction();
-            const Step next = nearest(end - tau_);
+            if (steps % renewal() == 0) model_.sum_forces(side_);
+            if (steps % PathModel<S>::polishing == 0) model_.polish();
+            if (model_.direct()) measure_direction();
+            const Step next = nearest(end - model_.tau());
+            const double before = model_.tau();
             advance(next.length);
             if (next.kind == Kind::end) {
-                tau_ = end;
-                polish();
-                return;
+                model_.set_tau(end);
+                model_.polish();
+                return true;
             }
-            if (next.kind != Kind::look) {
-                move(next, log);
+            if (next.kind == Kind::look) {
+                if (!S::written_out) model_.polish();
+                near_.look(model_.w());
+                fresh_ = true;
                 continue;
             }
-            if (!S::written_out) polish();
-            near_.look(w_);
+            move(next, log);
+            stalled_ = model_.tau() > before ? 0 : stalled_ + 1;
+            if (stalled_ > most_stalled + most_a_member * model_.size()) break;
         }
+        return false;
     }
 
     Side side(Index i) const { return side_[i]; }
     void set_side(Index i, Side side) { side_[i] = side; }
-    const PathVector& w() const { return w_; }
-    double margin(Index i) const { return given_.sign[i] * set_.rows().value(i, w_); }
-    double tau() const { return tau_; }
+    double margin(Index i) const { return given_.sign[i] * model_.rows().value(i, model_.w()); }
+    double tau() const { return model_.tau(); }
     Index events() const { return events_; }
-    Index refactored() const { return refactored_; }
-    double drift() const { return drift_; }
-
+    const PathModel<S>& model() const { return model_; }
     const std::vector<Side>& sides() const { return side_; }
-    Checkpoint checkpoint(Index event, bool forced) const {
-        return {
-            event, tau_, forced, {{forces_.p.v, {}, forces_.p.low}, {forces_.q.v, {}, forces_.q.low}}, set_.members()};
-    }
 
 private:
     enum class Kind { end, look, enter, leave };
@@ -106,170 +106,108 @@ private:
     // What is all rounding: of a direction, as a share of the force and the members' parts that it is the difference
     // of, and of one row's rate, which is one product of it: some tens of the roundings of a double.
     static constexpr double rounding = 1e-13, noise = 5e-15;
-    // Events between two fresh solutions. From 4 to 64 the drift stays at 1e-11 on spambase, splice and a9a; 4 is 10 %
-    // slower, 64 some 3 % faster and exchanges kinks of a9a that tie.
-    static constexpr Index polishing = 32;
-    // Steps of no length in a row: ties send every member out and back a few times, and hundreds of them at the start
-    // (tests/core/test_path.cpp, test_ties_at_the_start). More than this is a circle.
-    static constexpr Index patience = 200, patience_a_member = 10;
+    // Steps in a row that leave tau where it is, before the rule with the proof takes over: ties send every member out
+    // and back a few times, and hundreds of them at the start (tests/core/test_path.cpp, test_ties_at_the_start).
+    static constexpr Index patience = 100;
+    // And before the path ends here. The proof has no better bound than 2^ties; ties of all members in the order that
+    // rounding gives took 2 steps a member at most in the sweep of benchmarks/path_sweep.py.
+    static constexpr Index most_stalled = 2000, most_a_member = 50;
+    // Events of a leg. The sweep has 15 a row at most; with so many more the time is lost anyhow.
+    static constexpr Index most_events = 10000, most_a_row = 500;
 
-    void push(Index i, Side side, double factor) { forces_.push(space_, i, given_.sign[i], box_[i], side, factor); }
-
-    // From scratch, against the rounding of a thousand additions.
-    void sum_forces() {
-        forces_.clear(space_);
-        StopEvery asked(stop_, space_.pace());
-        for (Index i = 0; i < space_.n_rows(); ++i) {
-            asked();
-            push(i, side_[i], 1.0);
-        }
-    }
-
-    // w and the members' a from the sets alone, so that nothing drifts. How far w had drifted tells the precision of
-    // the path.
-    void polish() {
-        forces_.at(tau_, force_);
-        if (S::written_out)
-            std::swap(drifted_, w_);
-        else
-            set_.combine(force_, a_, drifted_);
-        solve(force_, given_.target, a_, w_);
-        drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
-    }
-
-    void direction() {
-        turned_ = false;
-        solve(forces_.q, nullptr, da_, dw_);
-        const Lengths lengths = set_.rows().lengths(forces_.q, dw_);
-        size_ = lengths.size;
-        for (Index k = 0; k < set_.size(); ++k) size_ += std::fabs(da_[k]) * given_.norm[set_.members()[k]];
-        speed_ = lengths.speed;
-        if (speed_ <= rounding * size_) {
-            speed_ = 0;
-            std::fill(dw_.v.begin(), dw_.v.end(), 0.0);
-        }
-    }
-
-    void solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
-        refactored_ += set_.solve(base, target, a, out);
+    // The size of what the direction is the difference of; a direction that is all rounding is none.
+    void measure_direction() {
+        fresh_ = true;
+        size_ = model_.lengths().size;
+        for (Index k = 0; k < model_.size(); ++k) size_ += std::fabs(model_.da()[k]) * given_.norm[model_.members()[k]];
+        if (model_.lengths().speed <= rounding * size_) model_.stand_still();
+        speed_ = model_.lengths().speed;
     }
 
     // The first thing to happen within `room`. A row that turns out to lie in the members' span is passed over.
     Step nearest(double room) {
-        rates();
+        if (speed_ > 0 && fresh_) near_.turn(model_.w(), model_.dw());
+        fresh_ = false;
         while (true) {
             Step best{std::max(room, 0.0), Kind::end, -1, Side::member};
             if (speed_ * best.length > near_.left())
                 best = {std::max(near_.left(), 0.0) / speed_, Kind::look, -1, Side::member};
-            nearest_member(best);
-            nearest_row(best);
-            if (best.kind != Kind::enter || set_.add(best.which)) return best;
-            block(best.which);
+            for (Index k = 0; k < model_.size(); ++k) offer_member(best, k);
+            if (speed_ > 0) {
+                const Index row = near_.first(model_.w(), model_.dw(), noise * size_, best.length);
+                if (row >= 0) best = {best.length, Kind::enter, row, Side::member};
+            }
+            if (stalled_ > patience && tau() + best.length == tau()) least_tied(best);
+            if (best.kind != Kind::enter || model_.can_enter(best.which)) return best;
+            near_.block(best.which, model_.w(), model_.dw());
         }
     }
 
-    void nearest_member(Step& best) const {
-        for (Index k = 0; k < set_.size(); ++k) {
-            const CostBox& b = box_[set_.members()[k]];
-            const double up = da_[k] - b.high_rate, down = da_[k] - b.low_rate,
-                         slack = noise * (std::fabs(da_[k]) + std::fabs(b.high_rate));
-            if (up > slack) offer(best, (b.high_at(tau_) - a_[k]) / up, Kind::leave, k, Side::below);
-            if (down < -slack) offer(best, (b.low_at(tau_) - a_[k]) / down, Kind::leave, k, Side::above);
+    void offer_member(Step& best, Index k) const {
+        const CostBox& b = box_[model_.members()[k]];
+        const double a = model_.a()[k], da = model_.da()[k], up = da - b.high_rate, down = da - b.low_rate,
+                     slack = noise * (std::fabs(da) + std::fabs(b.high_rate));
+        if (up > slack) offer(best, (b.high_at(tau()) - a) / up, k, Side::below);
+        if (down < -slack) offer(best, (b.low_at(tau()) - a) / down, k, Side::above);
+    }
+    static void offer(Step& best, double length, Index which, Side to) {
+        if (length < best.length) best = {std::max(length, 0.0), Kind::leave, which, to};
+    }
+
+    // Of all rows that would have to move without tau moving, the one with the least number (see the head).
+    void least_tied(Step& best) {
+        const double none = 0.25 * std::numeric_limits<double>::epsilon() * tau();
+        Index least = speed_ > 0 ? near_.least_tied(model_.w(), model_.dw(), noise * size_, none) : -1;
+        if (least >= 0) best = {0, Kind::enter, least, Side::member};
+        for (Index k = 0; k < model_.size(); ++k) {
+            const Index i = model_.members()[k];
+            Step one{none, Kind::end, -1, Side::member};
+            offer_member(one, k);
+            if (one.kind != Kind::leave || (least >= 0 && i > least)) continue;
+            least = i;
+            best = one;
         }
-    }
-
-    STEELYARD_CLONES void nearest_row(Step& best) {
-        if (speed_ == 0) return;
-        const std::vector<NearRow>& near = near_.near();
-        const double least = noise * size_;
-        for (std::size_t k = 0; k < near.size(); ++k)
-            if (rate_[k] > least * near[k].norm && near[k].gap < best.length * rate_[k])
-                best = {std::max(near[k].gap / rate_[k], 0.0), Kind::enter, near[k].row, Side::member};
-    }
-
-    static void offer(Step& best, double length, Kind kind, Index which, Side to) {
-        if (!(length < best.length)) return;
-        best = {std::max(length, 0.0), kind, which, to};
-    }
-
-    STEELYARD_CLONES void rates() {
-        if (speed_ == 0) return;  // w stands still, as it does over long stretches where every row of a class is tied
-        const std::vector<NearRow>& near = near_.near();
-        rate_.resize(near.size());
-        for (std::size_t k = 0; k < near.size(); ++k) rate_[k] = near[k].toward * set_.rows().value(near[k].row, dw_);
-        near_.looked();
     }
 
     void advance(double length) {
-        if (length == 0) return;
-        tau_ += length;
-        for (std::size_t k = 0; k < da_.size(); ++k) a_[k] += length * da_[k];
-        if (speed_ == 0) return;
-        if (S::written_out)
-            for (std::size_t j = 0; j < w_.v.size(); ++j) w_.v[j] += length * dw_.v[j];
-        std::vector<NearRow>& near = near_.near();
-        for (std::size_t k = 0; k < near.size(); ++k) near[k].gap -= length * rate_[k];
-        near_.go(length * speed_);
+        model_.advance(length);
+        if (length > 0 && speed_ > 0) near_.go(length, speed_);
     }
 
     void move(const Step& step, PathLog* log) {
         Index i = step.which;
-        Side was;
+        Side was = Side::member;
         if (step.kind == Kind::enter) {  // `nearest` has put it into the set already
             was = side_[i];
-            push(i, was, -1.0);
-            a_.push_back(box_[i].at(was, tau_));
+            model_.entered(i, was);
         } else {
-            i = set_.members()[step.which];
-            was = Side::member;
-            set_.remove(step.which);
-            a_.erase(a_.begin() + step.which);
-            push(i, step.to, 1.0);
+            i = model_.members()[step.which];
+            model_.leave(step.which, step.to);
         }
         side_[i] = step.to;
         if (step.to == Side::member)
-            near_.silence(i);
+            near_.take(i);
         else
             near_.put(i);
-        turned_ = true;
-        unblock();
+        near_.unblock();
         ++events_;
-        stalled_ = step.length > 0 ? 0 : stalled_ + 1;
-        if (stalled_ > patience + patience_a_member * set_.size())
-            throw std::runtime_error(
-                "the cost path does not move on at tau = " + std::to_string(tau_) +
-                ": too many rows tie. Scale the columns, give a smaller C, or take method='approximate'");
         if (!log) return;
-        log->add(tau_, i, was, step.to);
+        log->add(tau(), i, was, step.to);
         if (!log->due()) return;
-        log->checkpoints.push_back(checkpoint(log->size(), false));
+        log->checkpoints.push_back(model_.checkpoint(log->size(), false));
         log->thin();
-    }
-
-    // Row i cannot enter before the members change.
-    void block(Index i) {
-        rate_[near_.silence(i)] = 0;
-        blocks_.push_back(i);
-    }
-    void unblock() {
-        for (Index i : blocks_) near_.wake(i);
-        blocks_.clear();
     }
 
     const S& space_;
     const Stop* stop_;
     PathTargets given_;
-    MarginSet<S> set_;
+    PathModel<S> model_;
     std::vector<Side> side_;
     NearRows<S> near_;
     std::vector<CostBox> box_;
-    std::vector<Index> blocks_;
-    PathForces forces_;
-    PathVector w_, dw_, force_, drifted_;
-    std::vector<double> a_, da_, rate_;
-    double tau_ = 0, speed_ = 0, size_ = 0, drift_ = 0;
-    bool turned_ = true;  // a row has moved since the last direction
-    Index events_ = 0, refactored_ = 0, stalled_ = 0;
+    double speed_ = 0, size_ = 0;
+    bool fresh_ = true;  // the near rows have not seen this direction
+    Index events_ = 0, stalled_ = 0;
 };
 
 }  // namespace steelyard

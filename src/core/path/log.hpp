@@ -3,9 +3,9 @@
 // At parameter tau the sets are: below (margin under its target, a = high), above (a = low), members (on the margin).
 // The force of the rows off the margin (path/forces.hpp), v(tau) = p + tau q, gives the solution with the members:
 //   w = v + Z'a  with  Z w = target.
-// An event moves one row, so it changes p and q by one row or the members by one. A checkpoint holds p, q and the
-// members. When there are more than `stride` of them every second one goes and the stride doubles: O(K + sqrt(K) d)
-// numbers for K events.
+// An event moves one row, so it changes p and q by one row or the members by one. A checkpoint holds p, q, the
+// members and their a. When there are more than `stride` of them every second one goes and the stride doubles: O(K +
+// sqrt(K) d) numbers for K events.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct Checkpoint {
     bool forced;        // what came before does not lead here by single events
     PathForces forces;  // of a kernel: without the coefficients, which follow from the sides
     std::vector<Index> members;
+    std::vector<double> a;  // theirs
 };
 
 struct PathLog {

@@ -21,7 +21,7 @@ public:
     // refinement above `degraded` says that the factor has lost ten. With `ample` left of the diagonal and of the base
     // no more than two digits were lost, and a direction needs no refinement.
     static constexpr double doubtful = 1e-4, degraded = 1e-6, ample = 1e-2;
-    static constexpr double least = 1e-15;  // of |z|^2, so that a row that must belong has a root
+    static constexpr double least = 1e-30;  // of |z|^2, so that a row that must belong has a root: squared rounding
 
     MarginSet(const S& space, const double* sign, const Stop* stop = nullptr)
         : space_(space), sign_(sign), stop_(stop), rows_(space, members_, sign) {}
@@ -65,6 +65,19 @@ public:
         refactor();
         solve_refined(base, target, a, out);
         return true;
+    }
+
+    // The change of a that would put the members of the model `out` on their targets, by the factor; returns the
+    // farthest one is from there.
+    STEELYARD_CLONES double correction(const double* target, const PathVector& out, std::vector<double>& change) const {
+        change.resize(members_.size());
+        double farthest = 0;
+        for (Index k = 0; k < size(); ++k) {
+            change[k] = target[members_[k]] - sign_[members_[k]] * rows_.value(members_[k], out);
+            farthest = std::max(farthest, std::fabs(change[k]));
+        }
+        factor_.solve(change.data());
+        return farthest;
     }
 
     // base + Z'a

@@ -39,8 +39,9 @@ template <class R>
 class LinearSpace {
 public:
     static constexpr bool written_out = true;
-    // The least share of |z|^2 off the members' span: a hundred roundings of |z|^2, since with less a row's a is noise.
-    static constexpr double dependent = 1e-14;
+    // The least share of |z|^2 off the members' span: a part of 1e-12 of z, which has four digits of the sixteen left.
+    // A row with less off the span stays where it is; rows of float32 that tie up to its rounding have 1e-14 or so.
+    static constexpr double dependent = 1e-24;
     // Events after which forces are summed anew: a thousand additions lose three digits of sixteen, and one sum over
     // all rows then costs less than the rows looked at on the way.
     static constexpr Index renewal = 1024;

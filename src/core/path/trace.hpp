@@ -30,17 +30,19 @@ public:
         check_force(force);
     }
 
+    // Where rounding has won, the log ends before the range does; without a checkpoint if it has won at the start.
     PathLog trace() {
         PathLog log;
-        log.start = problem_.start;
-        settle((this->*may_throw(&PathTrace::descend))());
+        log.start = log.end = problem_.start;
+        if (!settle((this->*may_throw(&PathTrace::descend))())) return log;
         log.start_events = path_.events();
         for (Side side : path_.sides()) log.side.push_back(static_cast<std::int8_t>(side));
-        log.checkpoints.push_back(path_.checkpoint(0, true));
+        log.checkpoints.push_back(path_.model().checkpoint(0, true));
         path_.follow(problem_.end, &log);
         log.end = path_.tau();
-        log.refactored = path_.refactored();
-        log.drift = path_.drift() * *std::max_element(norm_.begin(), norm_.end());
+        log.refactored = path_.model().refactored();
+        log.drift =
+            std::max(path_.model().drift() * *std::max_element(norm_.begin(), norm_.end()), path_.model().off());
         return log;
     }
 
@@ -103,8 +105,8 @@ private:
         for (Index k = 0; k < size; ++k) std::swap(order[k], order[k + shuffler.below(size - k)]);
     }
 
-    // From any a in the boxes at the first tau to the exact solution there.
-    void settle(const std::vector<double>& a) {
+    // From any a in the boxes at the first tau to the exact solution there; false if it does not get there.
+    bool settle(const std::vector<double>& a) {
         const Index n = space_.n_rows();
         PathVector w;
         space_.clear(w);
@@ -122,13 +124,14 @@ private:
             path_.set_side(i, low == 0 && high == 0 ? Side::idle : below ? Side::below : Side::above);
         }
         path_.begin(std::move(box), 0);
-        path_.follow(1, nullptr);
+        if (!path_.follow(1, nullptr)) return false;
         for (Index i = 0; i < n; ++i) {
             asked();
             if (path_.side(i) == Side::idle)
                 path_.set_side(i, path_.margin(i) < given_.target[i] ? Side::below : Side::above);
         }
         path_.begin(std::vector<CostBox>(given_.box, given_.box + n), problem_.start);
+        return true;
     }
 
     const S& space_;
