@@ -10,6 +10,7 @@ changes of scores along it are `solvers.path.sign_changes`.
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,9 @@ from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
 from ..solvers.path import approximate, exact
+from ..solvers.path.approximate import ApproximatePath
+from ..solvers.path.joined import JoinedPath
+from ..solvers.path.problem import ModelPath, PathKernel, check_range
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
 from ._binary import BinaryMixin, Labels, check_measure, check_weight
@@ -33,6 +37,15 @@ from ._path_features import Array, Features, KernelColumns, KernelFeatures, Line
 # Up to here "auto" takes the exact path: a number of kinks about as large as that of the rows, each at the price of a
 # factor of up to as many rows as there are columns. Some seconds at these limits (benchmarks/path.py, "growth").
 EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    rows: Rows
+    sign: Array
+    weight: Array | None
+    kernel: PathKernel | None
+    seed: int
 
 
 class CostClassifier(BinaryMixin, BaseEstimator):
@@ -82,7 +95,8 @@ class CostPath(BinaryMixin, PathEstimator):
     gamma, degree, coef0 : kernel parameters, as in `sklearn.svm.SVC`
     method : {"auto", "exact", "approximate"}, default="auto"
         "exact" finds every kink; "approximate" keeps the relative duality gap below `tol` at every tau, certified.
-        "auto" is exact up to 20,000 rows and, for a linear path, 1,000 columns; `method_` says which. With a kernel,
+        "auto" is exact up to 20,000 rows and, for a linear path, 1,000 columns; where ties are beyond rounding it goes
+        on approximately from there, certified and with a warning. `method_` says which. With a kernel,
         "approximate" factorises the kernel matrix: up to n^2 numbers.
     tau_range : (float, float), default=(0.0, 1.0)
         Where the path is computed.
@@ -178,21 +192,39 @@ class CostPath(BinaryMixin, PathEstimator):
             rows, sign, weight = self._weighted(rows.packed(), labels.signs, weight)
             seed = int(check_random_state(self.random_state).randint(2**31))
             self.method_ = self._choose_method(rows)
-            constant, features = bool(self.fit_intercept), LinearFeatures(bool(self.fit_intercept))
-            if self.method_ == "exact":
-                given = rows if kernel else features(rows)
-                path = exact.trace(given, sign, self.C, self.tau_range, weight, seed, kernel)
-                self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)
-            else:
-                made = KernelFeatures(kernel.name, params_of(kernel), constant) if kernel else features
-                given = made.train(rows)
-                self._keep(approximate.trace(given, sign, self.C, self.tau_range, self.tol, weight, seed), made)
+            train = _Training(rows, sign, weight, kernel, seed)
+            path, features = self._exact(train) if self.method_ == "exact" else self._approximate(train)
+            self._keep(path, features)
             self.gap_ = self._path.gap
             self._take_labels(labels)
             self._train, self._recrossing = rows, None
             # A weight of 3 counts as three rows; weights that sum to 1, as AdaBoost's do, are as many rows as they are.
             self._sample_size = max(rows.n_rows, 0.0 if weight is None else float(weight.sum()))
         return self
+
+    def _exact(self, train: _Training) -> tuple[ModelPath, Features]:
+        """The exact path; what rounding leaves of it is approximate with "auto", and an error with "exact"."""
+        features, kernel = LinearFeatures(bool(self.fit_intercept)), train.kernel
+        given = train.rows if kernel else features(train.rows)
+        path = exact.trace(given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel)
+        if path.complete:
+            return path, KernelColumns.of(kernel, path.problem.rows) if kernel else features
+        if self.method == "exact":
+            raise RuntimeError(
+                f"{path.status}: there is no exact path beyond it in double precision. Take method='auto', which goes "
+                "on approximately from there, scale the columns (StandardScaler), or give a smaller C"
+            )
+        self.method_ = "approximate"
+        rest, made = self._approximate(train, None if kernel else path.end)
+        return (rest, made) if rest.start == path.start else (JoinedPath(path, rest), made)
+
+    def _approximate(self, train: _Training, start: float | None = None) -> tuple[ApproximatePath, Features]:
+        """The approximate path over the range, or from `start` on."""
+        constant, kernel = bool(self.fit_intercept), train.kernel
+        made = KernelFeatures(kernel.name, params_of(kernel), constant) if kernel else LinearFeatures(constant)
+        tau_range = self.tau_range if start is None else (start, check_range(self.tau_range)[1])
+        given = made.train(train.rows)
+        return approximate.trace(given, train.sign, self.C, tau_range, self.tol, train.weight, train.seed), made
 
     def _choose_method(self, rows: Rows) -> str:
         if self.method != "auto":

@@ -137,6 +137,8 @@ class QuantilePath(RegressorMixin, PathEstimator):
             features = LinearFeatures(bool(self.fit_intercept))
             given = rows if kernel else features(rows)
             path = exact.trace_quantiles(given, y - self._middle, self.C, self.tau_range, weight, seed, kernel)
+            if path.log.n_checkpoints == 0:
+                raise RuntimeError(f"{path.status}: scale the columns (StandardScaler), or give a smaller C")
             self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)
         return self
 

@@ -50,10 +50,14 @@ STRETCH = 2**20  # numbers in one stretch of models: 8 MB, and a hundred rows re
 
 @dataclass(frozen=True, eq=False)
 class ExactPath:
-    """Every kink, and the model at any tau; `status` says whether rounding has left enough digits."""
+    """Every kink, and the model at any tau; `status` says whether rounding has left enough digits.
+
+    Where rounding has won, the path ends before `until`, and is not there at all if it has won at the start.
+    """
 
     problem: PathProblem
     log: PathLog
+    until: float = 1.0
 
     @property
     def start(self) -> float:
@@ -78,7 +82,13 @@ class ExactPath:
         return float(self.log.drift) / self.problem.unit
 
     @property
+    def complete(self) -> bool:
+        return self.log.n_checkpoints > 0 and self.end >= self.until
+
+    @property
     def status(self) -> Status:
+        if not self.complete:
+            return Status(Ended.TROUBLE, f"rounding leaves rows that tie at tau = {self.end:.6g} undecided")
         if self.drift <= PRECISION:
             return SOLVED
         return Status(Ended.TROUBLE, f"margins are known to {self.drift:.1g} only")
@@ -140,7 +150,7 @@ def trace(
     box[:, 2] = np.where(positive, full, 0.0)
     box[:, 3] = np.where(positive, -full, full)
     problem = PathProblem(rows, sign, 1.0 + perturbation(rows.n_rows), box, 1.0, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63))
+    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63), tau_range[1])
 
 
 def trace_quantiles(
@@ -160,4 +170,4 @@ def trace_quantiles(
     unit = float(np.abs(value).max()) or 1.0
     target = value + unit * perturbation(rows.n_rows)
     problem = PathProblem(rows, np.ones(rows.n_rows), target, box, unit, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63))
+    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63), tau_range[1])
