@@ -87,8 +87,9 @@ public:
         }
     }
 
-    STEELYARD_CLONES void solve(double* b) const {
-        for (Index j = 0; j < size_; ++j) {
+    // The entries of b before `first` are zero.
+    STEELYARD_CLONES void solve(double* b, Index first = 0) const {
+        for (Index j = first; j < size_; ++j) {
             const double* column = at(j);
             const double x = b[j] /= column[j];
             for (Index i = j + 1; i < size_; ++i) b[i] -= x * column[i];

@@ -60,7 +60,10 @@ public:
         for (Index steps = 1; events_ < most; ++steps) {
             asked();
             if (steps % renewal() == 0) model_.sum_forces(side_);
-            if (steps % PathModel<S>::polishing == 0) model_.polish();
+            if (steps % PathModel<S>::polishing == 0) {
+                model_.polish();
+                near_.measure(model_.w());
+            }
             if (model_.direct()) measure_direction();
             const Step next = nearest(end - model_.tau());
             const double before = model_.tau();
@@ -126,7 +129,7 @@ private:
 
     // The first thing to happen within `room`. A row that turns out to lie in the members' span is passed over.
     Step nearest(double room) {
-        if (speed_ > 0 && fresh_) near_.turn(model_.w(), model_.dw());
+        if (speed_ > 0 && fresh_) near_.turn(model_.dw());
         fresh_ = false;
         while (true) {
             Step best{std::max(room, 0.0), Kind::end, -1, Side::member};
@@ -134,12 +137,12 @@ private:
                 best = {std::max(near_.left(), 0.0) / speed_, Kind::look, -1, Side::member};
             for (Index k = 0; k < model_.size(); ++k) offer_member(best, k);
             if (speed_ > 0) {
-                const Index row = near_.first(model_.w(), model_.dw(), noise * size_, best.length);
+                const Index row = near_.first(model_.w(), noise * size_, best.length);
                 if (row >= 0) best = {best.length, Kind::enter, row, Side::member};
             }
             if (stalled_ > patience && tau() + best.length == tau()) least_tied(best);
             if (best.kind != Kind::enter || model_.can_enter(best.which)) return best;
-            near_.block(best.which, model_.w(), model_.dw());
+            near_.block(best.which);
         }
     }
 
@@ -157,7 +160,7 @@ private:
     // Of all rows that would have to move without tau moving, the one with the least number (see the head).
     void least_tied(Step& best) {
         const double none = 0.25 * std::numeric_limits<double>::epsilon() * tau();
-        Index least = speed_ > 0 ? near_.least_tied(model_.w(), model_.dw(), noise * size_, none) : -1;
+        Index least = speed_ > 0 ? near_.least_tied(noise * size_, none) : -1;
         if (least >= 0) best = {0, Kind::enter, least, Side::member};
         for (Index k = 0; k < model_.size(); ++k) {
             const Index i = model_.members()[k];

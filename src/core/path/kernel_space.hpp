@@ -171,6 +171,22 @@ public:
         std::vector<double> coefficient_;
     };
 
+    // The rows of the members' columns lie side by side already.
+    class Pack {
+    public:
+        Pack(const KernelSpace&, const Members& members) : members_(members) {}
+        void clear() { rows_.clear(); }
+        void add(Index i) { rows_.push_back(i); }
+        STEELYARD_CLONES void times(const PathVector& model, double* out) const {
+            for (std::size_t k = 0; k < rows_.size(); ++k) out[k] = members_.value(rows_[k], model);
+        }
+        static std::size_t room(std::size_t size) { return size; }
+
+    private:
+        const Members& members_;
+        std::vector<Index> rows_;
+    };
+
 private:
     KernelRowsOf<double>& kernel_;
 };

@@ -21,6 +21,7 @@ public:
     // refinement above `degraded` says that the factor has lost ten. With `ample` left of the diagonal and of the base
     // no more than two digits were lost, and a direction needs no refinement.
     static constexpr double doubtful = 1e-4, degraded = 1e-6, ample = 1e-2;
+    static constexpr double sound = 1e-6;
     static constexpr double least = 1e-30;  // of |z|^2, so that a row that must belong has a root: squared rounding
 
     MarginSet(const S& space, const double* sign, const Stop* stop = nullptr)
@@ -65,6 +66,23 @@ public:
         refactor();
         solve_refined(base, target, a, out);
         return true;
+    }
+
+    // Whether the factor alone is enough for a direction: with pivots not more than this share apart a solution with it
+    // has ten digits.
+    bool is_sound() const { return factor_.smallest() >= sound * factor_.largest(); }
+
+    // Takes off what a direction has along the members: out += Z'c, a += c with Z out = 0 then. Where `only_last`, it
+    // has nothing along the members before the last.
+    STEELYARD_CLONES void take_off(std::vector<double>& a, PathVector& out, bool only_last) {
+        const Index m = size(), first = only_last ? m - 1 : 0;
+        for (Index k = 0; k < first; ++k) work_[k] = 0;
+        for (Index k = first; k < m; ++k) work_[k] = -sign_[members_[k]] * rows_.value(members_[k], out);
+        factor_.solve(work_.data(), first);
+        for (Index k = 0; k < m; ++k) {
+            a[k] += work_[k];
+            rows_.add(out, members_[k], sign_[members_[k]] * work_[k]);
+        }
     }
 
     // The change of a that would put the members of the model `out` on their targets, by the factor; returns the

@@ -23,6 +23,10 @@ public:
     // slower, 64 some 3 % faster and exchanges kinks of a9a that tie.
     static constexpr Index polishing = 32;
 
+    // What must be left of the longest vector that a direction came from since it was made as a whole: it has lost
+    // three digits then, of which the members' part is corrected and the rest is not.
+    static constexpr double left = 1e-3;
+
     PathModel(const S& space, const double* sign, const double* target, const Stop* stop)
         : space_(space), sign_(sign), target_(target), stop_(stop), set_(space, sign, stop) {
         space.clear(w_);
@@ -34,7 +38,7 @@ public:
         tau_ = tau;
         sum_forces(side);
         polish();
-        turned_ = true;
+        turned_ = whole_ = true;
         drift_ = off_ = 0;  // other forces
     }
     void load(const Checkpoint& at, const CostBox* box) {
@@ -43,7 +47,7 @@ public:
         forces_ = at.forces;
         set_.assign(at.members);
         a_ = at.a;
-        turned_ = true;
+        turned_ = whole_ = true;
     }
 
     // From scratch, against the rounding of a thousand additions.
@@ -69,6 +73,7 @@ public:
         set_.combine(force_, a_, w_);
         off_ = std::max(off_, (1 - share) * off);
         drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
+        whole_ = true;
     }
 
     // w from the sets and a as they are.
@@ -77,12 +82,22 @@ public:
         set_.combine(force_, a_, w_);
     }
 
-    // dw and da, if a row has moved since; true then.
+    // dw and da, if a row has moved since; true then. From the direction before it, or as a whole after a correction.
     bool direct() {
         if (!turned_) return false;
-        turned_ = false;
-        refactored_ += set_.solve(forces_.q, nullptr, da_, dw_);
-        lengths_ = set_.rows().lengths(forces_.q, dw_);
+        whole_ = whole_ || !S::written_out || !set_.is_sound();
+        if (!whole_) {
+            set_.take_off(da_, dw_, entered_);
+            lengths_ = set_.rows().lengths(forces_.q, dw_);
+            whole_ = !(lengths_.speed > left * longest_);
+        }
+        if (whole_) {
+            refactored_ += set_.solve(forces_.q, nullptr, da_, dw_);
+            lengths_ = set_.rows().lengths(forces_.q, dw_);
+            longest_ = 0;
+        }
+        longest_ = std::max(longest_, lengths_.speed);
+        turned_ = whole_ = false;
         return true;
     }
     void stand_still() {
@@ -105,14 +120,20 @@ public:
     void entered(Index i, Side was) {
         push(i, was, -1.0);
         a_.push_back(box_[i].at(was, tau_));
-        turned_ = true;
+        turn(true);
+        da_.push_back(box_[i].rate(was));
     }
     void leave(Index position, Side to) {
         const Index i = set_.members()[position];
         set_.remove(position);
         a_.erase(a_.begin() + position);
         push(i, to, 1.0);
-        turned_ = true;
+        turn(false);
+        if (whole_ || !S::written_out) return;
+        const double jump = box_[i].rate(to) - da_[position];
+        longest_ = std::max(longest_, std::fabs(jump) * std::sqrt(space_.square(i)));
+        set_.rows().add(dw_, i, sign_[i] * jump);
+        da_.erase(da_.begin() + position);
     }
 
     double tau() const { return tau_; }
@@ -139,6 +160,13 @@ public:
 private:
     void push(Index i, Side side, double factor) { forces_.push(space_, i, sign_[i], box_[i], side, factor); }
 
+    // A row moves: dw stays q + Z'da, with a member's da the rate of the bound that it comes from or goes to.
+    void turn(bool entered) {
+        whole_ = whole_ || turned_;
+        turned_ = true;
+        entered_ = entered;
+    }
+
     // The largest share of `change_` that leaves every a in its box.
     double share_inside() {
         double share = 1;
@@ -162,8 +190,10 @@ private:
     PathVector w_, dw_, force_, drifted_;
     std::vector<double> a_, da_, change_;
     Lengths lengths_{0, 0};
-    double tau_ = 0, drift_ = 0, off_ = 0;
-    bool turned_ = true;  // a row has moved since the last direction
+    double tau_ = 0, drift_ = 0, off_ = 0, longest_ = 0;
+    bool turned_ = true;    // a row has moved since the last direction,
+    bool entered_ = false;  // to the margin;
+    bool whole_ = true;     // and the next direction does not come from that one
     Index refactored_ = 0;
 };
 

@@ -21,6 +21,7 @@ struct CostBox {
     double low_at(double tau) const { return low + tau * low_rate; }
     double high_at(double tau) const { return high + tau * high_rate; }
     double at(Side side, double tau) const { return side == Side::below ? high_at(tau) : low_at(tau); }
+    double rate(Side side) const { return side == Side::below ? high_rate : low_rate; }
 };
 
 struct PathData {

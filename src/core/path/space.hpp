@@ -5,6 +5,7 @@
 //   add, value      a row added to a force, and its product with one
 //   Members         what is kept of the rows on the margin: products of a row with a model and with the members,
 //                   lengths
+//   Pack            rows kept together for their products with one model after the other
 //   written_out     whether a model is its own vector, so that a step along the path is an addition
 //   pace            rows between two questions whether to stop: about a million operations
 #pragma once
@@ -15,6 +16,7 @@
 
 #include "base/cholesky.hpp"
 #include "base/stop.hpp"
+#include "path/packed_rows.hpp"
 
 namespace steelyard {
 
@@ -118,9 +120,7 @@ public:
 
     private:
         static double squared(const std::vector<double>& v) {
-            double sum = 0;
-            for (double x : v) sum += x * x;
-            return sum;
+            return DenseRow<double>{v.data(), static_cast<Index>(v.size())}.dot(v.data());
         }
         STEELYARD_INLINE void times_z(std::vector<double>& work) const {
             for (std::size_t k = 0; k < members_.size(); ++k)
@@ -131,6 +131,19 @@ public:
         const std::vector<Index>& members_;
         const double* sign_;
         std::vector<double> z_;
+    };
+
+    // Rows packed for their products with one model after the other.
+    class Pack {
+    public:
+        Pack(const LinearSpace& space, const Members&) : rows_(space.rows_) {}
+        void clear() { rows_.clear(); }
+        void add(Index i) { rows_.add(i); }
+        void times(const PathVector& model, double* out) const { rows_.times(model.v.data(), out); }
+        static std::size_t room(std::size_t size) { return PackedRows<R>::room(size); }
+
+    private:
+        PackedRows<R> rows_;
     };
 
 private:
