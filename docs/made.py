@@ -162,6 +162,7 @@ TABLES = {
     "full_size_growth": made_full_size.growth,
     "threshold_transfer": made_full_size.transfer,
     "path": made_path.path_table,
+    "path_sweep": made_path.sweep_table,
     "calibration": made_path_views.calibration_table,
     "cost_path": made_path_views.cost_path_table,
     "quantiles": made_path_views.quantiles_table,

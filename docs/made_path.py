@@ -1,5 +1,7 @@
 """The tables of the cost path's solvers, from ``benchmarks/results/path.json``."""
 
+import numpy as np
+
 from made_tables import markdown
 
 
@@ -139,3 +141,29 @@ PARTS = {
     "sets": sets, "optimality": optimality, "objectives": objectives, "printed": printed, "growth": growth,
     "approximate": approximate, "kernel": kernel, "kernel_optimality": kernel_optimality,
 }  # fmt: skip
+
+
+def sweep_table(found):
+    """One row for each way of preparing the columns, over all sets, rows and C."""
+    paths = {}
+    for cases in found["sets"].values():
+        for key, r in cases.items():
+            paths.setdefault(key.split(", ")[1], []).append(r)
+    rows = []
+    for how, cases in paths.items():
+        exact = [r for r in cases if r["ended"] == "solved" and r["method"] == "exact"]
+        warned = [r for r in cases if r["ended"].startswith(("numerical", "limit"))]
+        kkt = np.array([r["kkt"] for r in exact])
+        rows.append(
+            (
+                how, f"{len(cases):,}", f"{len(exact):,}", f"{len(warned):,}", f"{len(cases) - len(exact) - len(warned):,}",
+                f"{np.median(kkt):.1e}", f"{kkt.max():.1e}", f"{max(r['seconds'] for r in exact):.1f} s",
+            )
+        )  # fmt: skip
+    header = (
+        "columns", "paths", "exact", "with a warning", "raised or stalled", "KKT, median", "largest", "slowest",
+    )  # fmt: skip
+    sets = ", ".join(found["sets"])
+    return (
+        markdown(header, rows) + f"\n\n*With a warning*: digits were lost, or the path went on approximately. {sets}."
+    )

@@ -115,8 +115,8 @@ private:
     // And before the path ends here. The proof has no better bound than 2^ties; ties of all members in the order that
     // rounding gives took 2 steps a member at most in the sweep of benchmarks/path_sweep.py.
     static constexpr Index most_stalled = 2000, most_a_member = 50;
-    // Events of a leg. The sweep has 15 a row at most; with so many more the time is lost anyhow.
-    static constexpr Index most_events = 10000, most_a_row = 500;
+    // Events of a leg. The sweep has 15 a row at most where the columns are scaled; with so many more rounding has won.
+    static constexpr Index most_events = 10000, most_a_row = 100;
 
     // The size of what the direction is the difference of; a direction that is all rounding is none.
     void measure_direction() {
