@@ -1,7 +1,6 @@
 """The tables of the cost path's solvers, from ``benchmarks/results/path.json``."""
 
 import numpy as np
-
 from made_tables import markdown
 
 
@@ -156,7 +155,8 @@ def sweep_table(found):
         kkt = np.array([r["kkt"] for r in exact])
         rows.append(
             (
-                how, f"{len(cases):,}", f"{len(exact):,}", f"{len(warned):,}", f"{len(cases) - len(exact) - len(warned):,}",
+                how, f"{len(cases):,}", f"{len(exact):,}", f"{len(warned):,}",
+                f"{len(cases) - len(exact) - len(warned):,}",
                 f"{np.median(kkt):.1e}", f"{kkt.max():.1e}", f"{max(r['seconds'] for r in exact):.1f} s",
             )
         )  # fmt: skip
