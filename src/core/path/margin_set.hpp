@@ -85,22 +85,27 @@ public:
         }
     }
 
-    // The change of a that would put the members of the model `out` on their targets, by the factor; returns the
-    // farthest one is from there.
-    STEELYARD_CLONES double correction(const double* target, const PathVector& out, std::vector<double>& change) const {
-        change.resize(members_.size());
-        double farthest = 0;
-        for (Index k = 0; k < size(); ++k) {
+    // The change of a that would put the members of the model `out` on their targets, by the factor.
+    STEELYARD_CLONES void correction(const double* target, const PathVector& out, std::vector<double>& change) const {
+        for (Index k = 0; k < size(); ++k)
             change[k] = target[members_[k]] - sign_[members_[k]] * rows_.value(members_[k], out);
-            farthest = std::max(farthest, std::fabs(change[k]));
-        }
         factor_.solve(change.data());
-        return farthest;
+    }
+
+    // Column k of G^-1.
+    void inverse_column(Index k, std::vector<double>& column) const {
+        column.assign(members_.size(), 0.0);
+        column[k] = 1;
+        factor_.solve(column.data(), k);
     }
 
     // base + Z'a
     void combine(const PathVector& base, const std::vector<double>& a, PathVector& out) const {
         rows_.start(base, out);
+        add_rows(a, out);
+    }
+    // out += Z'a
+    STEELYARD_CLONES void add_rows(const std::vector<double>& a, PathVector& out) const {
         for (Index k = 0; k < size(); ++k) rows_.add(out, members_[k], sign_[members_[k]] * a[k]);
     }
 

@@ -23,9 +23,16 @@ public:
     // slower, 64 some 3 % faster and exchanges kinks of a9a that tie.
     static constexpr Index polishing = 32;
 
-    // What must be left of the longest vector that a direction came from since it was made as a whole: it has lost
-    // three digits then, of which the members' part is corrected and the rest is not.
-    static constexpr double left = 1e-3;
+    // A change of a that is more than this share of its box is no correction: it answers rounding, by members that
+    // nearly depend on each other, and all of it is kept back as far as one of them would leave its box.
+    static constexpr double small = 1e-6;
+    // Members that a correction may hold at their bounds, each at the price of a solution with the factor; what more
+    // there are keep the rest of it back.
+    static constexpr Index most_held = 16;
+    // What must be left of the longest vector that a direction came from since it was made as a whole. With less than
+    // `ample` two digits are gone, and what is left along the members is taken off once more; what is gone off their
+    // span is not had back, and with less than `left` the direction is made anew.
+    static constexpr double ample = 1e-2, left = 1e-3;
 
     PathModel(const S& space, const double* sign, const double* target, const Stop* stop)
         : space_(space), sign_(sign), target_(target), stop_(stop), set_(space, sign, stop) {
@@ -67,11 +74,15 @@ public:
         if (S::written_out) std::swap(drifted_, w_);
         set_.combine(force_, a_, w_);
         if (!S::written_out) drifted_ = w_;
-        const double off = set_.correction(target_, w_, change_);
-        const double share = share_inside();
-        for (Index k = 0; k < set_.size(); ++k) a_[k] += share * change_[k];
-        set_.combine(force_, a_, w_);
-        off_ = std::max(off_, (1 - share) * off);
+        double stays = 0;
+        for (int round = 0; round < 2; ++round) {  // the second for what the factor has lost, as in MarginSet::solve
+            change_.resize(a_.size());
+            set_.correction(target_, w_, change_);
+            stays = keep_inside();
+            for (Index k = 0; k < set_.size(); ++k) a_[k] += change_[k];
+            set_.add_rows(change_, w_);  // not anew from a: of large forces w is what rounding leaves
+        }
+        off_ = std::max(off_, stays);
         drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
         whole_ = true;
     }
@@ -89,6 +100,7 @@ public:
         if (!whole_) {
             set_.take_off(da_, dw_, entered_);
             lengths_ = set_.rows().lengths(forces_.q, dw_);
+            if (lengths_.speed < ample * longest_) set_.take_off(da_, dw_, false);
             whole_ = !(lengths_.speed > left * longest_);
         }
         if (whole_) {
@@ -100,7 +112,9 @@ public:
         turned_ = whole_ = false;
         return true;
     }
+    // For a direction that is all rounding; what comes after it is no longer q + Z'da.
     void stand_still() {
+        whole_ = true;
         lengths_.speed = 0;
         std::fill(dw_.v.begin(), dw_.v.end(), 0.0);
     }
@@ -167,18 +181,83 @@ private:
         entered_ = entered;
     }
 
-    // The largest share of `change_` that leaves every a in its box.
-    double share_inside() {
+    // How far a change leads a member out of its box.
+    double outside(Index k) const {
+        const CostBox& b = box_[set_.members()[k]];
+        const double after = a_[k] + change_[k];
+        return std::max(after - b.high_at(tau_), b.low_at(tau_) - after);
+    }
+
+    // Changes `change_` so that no a leaves its box: the member that would be farthest out is held at its bound and the
+    // others solve for their targets without it, and so on. With G the members' Gram matrix and H those held, that is
+    // change + G^-1 e_H mu with mu such that the held ones end at their bounds; they stay off their targets by mu.
+    // Returns the farthest of these.
+    double keep_inside() {
+        held_.clear();
+        small_.clear();
+        scale(share_inside(small));
+        const std::vector<double> whole = change_;
+        std::vector<double> mu;
+        while (static_cast<Index>(held_.size()) < most_held) {
+            Index worst = -1;
+            double farthest = 0;
+            for (Index k = 0; k < set_.size(); ++k)
+                if (outside(k) > farthest && !is_held(k)) farthest = outside(worst = k);
+            if (worst < 0) break;
+            if (!hold(worst)) break;
+            mu.resize(held_.size());
+            for (std::size_t h = 0; h < held_.size(); ++h) mu[h] = held_[h].room - whole[held_[h].position];
+            small_.solve(mu.data());
+            change_ = whole;
+            for (std::size_t h = 0; h < held_.size(); ++h)
+                for (Index k = 0; k < set_.size(); ++k) change_[k] += mu[h] * held_[h].column[k];
+        }
+        scale(share_inside(0));
+        double off = 0;
+        for (const double m : mu) off = std::max(off, std::fabs(m));
+        return off;
+    }
+    void scale(double share) {
+        for (double& change : change_) change *= share;
+    }
+
+    // The largest share of `change_` that leaves every a in its box, but for changes below a share `least` of the box.
+    double share_inside(double least) const {
         double share = 1;
         for (Index k = 0; k < set_.size(); ++k) {
             const CostBox& b = box_[set_.members()[k]];
-            const double high = b.high_at(tau_), low = b.low_at(tau_);
-            a_[k] = std::min(std::max(a_[k], low), high);
-            if (a_[k] + change_[k] > high) share = std::min(share, (high - a_[k]) / change_[k]);
-            if (a_[k] + change_[k] < low) share = std::min(share, (low - a_[k]) / change_[k]);
+            const double width = std::max(b.high_at(tau_) - b.low_at(tau_), std::fabs(b.high_rate - b.low_rate));
+            const double change = std::fabs(change_[k]), out = outside(k);
+            if (out > 0 && change > least * width && !is_held(k))
+                share = std::min(share, std::max(1 - out / change, 0.0));
         }
         return share;
     }
+
+    bool is_held(Index k) const {
+        return std::any_of(held_.begin(), held_.end(), [k](const Held& h) { return h.position == k; });
+    }
+
+    // Member k ends at the bound that it would pass. False if it depends on those that do already.
+    bool hold(Index k) {
+        const CostBox& b = box_[set_.members()[k]];
+        const double bound = a_[k] + change_[k] > b.high_at(tau_) ? b.high_at(tau_) : b.low_at(tau_);
+        Held one{k, bound - a_[k], {}};
+        set_.inverse_column(k, one.column);
+        std::vector<double> cross;
+        for (const Held& h : held_) cross.push_back(h.column[k]);
+        const double left = small_.schur(cross.data(), one.column[k]);
+        if (!(left > 0)) return false;
+        small_.append(left);
+        held_.push_back(std::move(one));
+        return true;
+    }
+
+    struct Held {
+        Index position;
+        double room;                 // to its bound
+        std::vector<double> column;  // of G^-1
+    };
 
     const S& space_;
     const double* sign_;
@@ -188,6 +267,8 @@ private:
     MarginSet<S> set_;
     PathForces forces_;
     PathVector w_, dw_, force_, drifted_;
+    std::vector<Held> held_;
+    GrowingCholesky small_;  // of the held ones' part of G^-1
     std::vector<double> a_, da_, change_;
     Lengths lengths_{0, 0};
     double tau_ = 0, drift_ = 0, off_ = 0, longest_ = 0;
