@@ -441,7 +441,8 @@ def rounding_wins(monkeypatch):
         def trace(X, y, C, tau_range, *rest):
             if tau <= tau_range[0]:
                 whole = exact.trace(X, y, C, (0.0, 1.0), *rest)
-                return SimpleNamespace(complete=False, start=tau_range[0], end=tau_range[0], status=whole.status)
+                start = tau_range[0]
+                return SimpleNamespace(complete=False, precise=True, start=start, end=start, status=whole.status)
             part = exact.trace(X, y, C, (tau_range[0], tau), *rest)
             return exact.ExactPath(part.problem, part.log, tau_range[1])
 
@@ -497,3 +498,12 @@ def test_auto_is_approximate_from_the_start_if_it_must_be(rounding_wins):
     with_kernel = sy.CostPath(C=0.1, kernel="rbf").fit(X[TRAIN], Y[TRAIN])
     assert with_kernel.method_ == "approximate"
     assert with_kernel.tau_range_ == (0.0, 1.0)
+
+
+def test_no_part_of_an_exact_path_without_digits_is_kept(rounding_wins, monkeypatch):
+    rounding_wins(0.4)
+    monkeypatch.setattr(exact.ExactPath, "drift", 1e-3)
+    path = sy.CostPath(C=0.1).fit(X[TRAIN], Y[TRAIN])
+    assert path.method_ == "approximate"
+    assert path._path.start == 0.0
+    assert path.gap_ <= 1e-3

@@ -57,6 +57,7 @@ public:
     bool follow(double end, PathLog* log) {
         StopEvery asked(stop_, S::written_out ? 8 : 1);
         const Index most = events_ + most_events + most_a_row * space_.n_rows();
+        Index looks = 0;
         for (Index steps = 1; events_ < most; ++steps) {
             asked();
             if (steps % renewal() == 0) model_.sum_forces(side_);
@@ -77,8 +78,10 @@ public:
                 if (!S::written_out) model_.polish();
                 near_.look(model_.w());
                 fresh_ = true;
+                if (++looks > most_looks) break;
                 continue;
             }
+            looks = 0;
             move(next, log);
             stalled_ = model_.tau() > before ? 0 : stalled_ + 1;
             if (stalled_ > most_stalled + most_a_member * model_.size()) break;
@@ -117,6 +120,9 @@ private:
     static constexpr Index most_stalled = 2000, most_a_member = 50;
     // Events of a leg. The sweep has 15 a row at most where the columns are scaled; with so many more rounding has won.
     static constexpr Index most_events = 10000, most_a_row = 100;
+    // Lists made in a row without an event. Horizons that double reach any way in a hundred; with numbers that are not
+    // finite they reach none.
+    static constexpr Index most_looks = 1000;
 
     // The size of what the direction is the difference of; a direction that is all rounding is none.
     void measure_direction() {

@@ -32,9 +32,10 @@ public:
     Index size() const { return static_cast<Index>(members_.size()); }
     const typename S::Members& rows() const { return rows_; }
 
-    // False, and nothing changes, if row i lies in the span of the members.
+    // False, and nothing changes, if row i lies in the span of the members: so does every row if these are as many as
+    // the space has dimensions, whatever rounding leaves of it.
     bool add(Index i) {
-        if (!join(i, S::dependent)) return false;
+        if (size() >= space_.size() || !join(i, S::dependent)) return false;
         rows_.enter(i);
         return true;
     }

@@ -215,7 +215,7 @@ class CostPath(BinaryMixin, PathEstimator):
                 "on approximately from there, scale the columns (StandardScaler), or give a smaller C"
             )
         self.method_ = "approximate"
-        rest, made = self._approximate(train, None if kernel else path.end)
+        rest, made = self._approximate(train, path.end if path.precise and not kernel else None)
         return (rest, made) if rest.start == path.start else (JoinedPath(path, rest), made)
 
     def _approximate(self, train: _Training, start: float | None = None) -> tuple[ApproximatePath, Features]:

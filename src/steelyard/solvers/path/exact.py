@@ -82,6 +82,11 @@ class ExactPath:
         return float(self.log.drift) / self.problem.unit
 
     @property
+    def precise(self) -> bool:
+        """Whether rounding has left enough digits as far as the path goes."""
+        return self.drift <= PRECISION
+
+    @property
     def complete(self) -> bool:
         return self.log.n_checkpoints > 0 and self.end >= self.until
 
@@ -89,7 +94,7 @@ class ExactPath:
     def status(self) -> Status:
         if not self.complete:
             return Status(Ended.TROUBLE, f"rounding leaves rows that tie at tau = {self.end:.6g} undecided")
-        if self.drift <= PRECISION:
+        if self.precise:
             return SOLVED
         return Status(Ended.TROUBLE, f"margins are known to {self.drift:.1g} only")
 
