@@ -197,6 +197,21 @@ static void test_ties_up_to_rounding() {
     }
 }
 
+// Targets without a perturbation, so that rows tie exactly and depend on each other as they tie: no proof holds there.
+// The path must end all the same, at the end or before it, and be optimal as far as it goes.
+static void test_ties_without_perturbation() {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        Data data = make(150, 4, Ties::integers, seed);
+        data.target = data.original;
+        const auto space = data.space();
+        const PathLog log = trace(data);
+        expect(log.end >= 0 && log.end <= 1, "exact ties: an end");
+        if (log.checkpoints.empty()) continue;
+        expect(PathAudit<Linear>(space, {data.given(), data.original.data(), 1.0}, log).worst(1) < 1e-8,
+               "exact ties: optimal as far as it goes");
+    }
+}
+
 // A token that wants an end at its first look, 50 ms after it was made.
 struct Now : Stop {
     bool look() const override { return true; }
@@ -458,6 +473,7 @@ int main() {
     test_replay_equals_trace();
     test_ties_at_the_start();
     test_ties_up_to_rounding();
+    test_ties_without_perturbation();
     test_everything_stops();
     test_all_kinds_of_rows();
     test_the_certified_gap_is_one();

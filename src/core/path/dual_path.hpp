@@ -112,9 +112,10 @@ private:
     // What is all rounding: of a direction, as a share of the force and the members' parts that it is the difference
     // of, and of one row's rate, which is one product of it: some tens of the roundings of a double.
     static constexpr double rounding = 1e-13, noise = 5e-15;
-    // Steps in a row that leave tau where it is, before the rule with the proof takes over: ties send every member out
-    // and back a few times, and hundreds of them at the start (tests/core/test_path.cpp, test_ties_at_the_start).
-    static constexpr Index patience = 100;
+    // Steps in a row that leave tau where it is, before the rule with the proof takes over: a tie of two is over by
+    // then, and a longer one takes as many steps with it (tests/core/test_path.cpp comes there, and 0 to 100 cost the
+    // same).
+    static constexpr Index patience = 2;
     // And before the path ends here. The proof has no better bound than 2^ties; ties of all members in the order that
     // rounding gives took 2 steps a member at most in the sweep of benchmarks/path_sweep.py.
     static constexpr Index most_stalled = 2000, most_a_member = 50;

@@ -112,9 +112,8 @@ public:
         turned_ = whole_ = false;
         return true;
     }
-    // For a direction that is all rounding; what comes after it is no longer q + Z'da.
+    // For a direction that is all rounding.
     void stand_still() {
-        whole_ = true;
         lengths_.speed = 0;
         std::fill(dw_.v.begin(), dw_.v.end(), 0.0);
     }
