@@ -42,6 +42,16 @@ def batch_table(found):
             "**A single fit** (share of LIBLINEAR's time in brackets).",
             markdown(("", *(f"C = {C}" for C in columns)), rows),
         ]
+    if "pairs" in found:
+        rows = []
+        for name, p in found["pairs"].items():
+            for loss in ("hinge", "logistic"):
+                cells = (f"{seconds:.3g} s ({seconds / p[loss]['1']:.1f})" for seconds in p[loss].values())
+                rows.append((f"{name} ({p['rows']:,}), {loss}", *cells))
+        parts += [
+            "**Time against the number of cost pairs** (eight Cs each; in brackets the multiple of one pair's).",
+            markdown(("", "1", "3", "9", "27"), rows),
+        ]
     if "bundle" in found:
         parts += ["**The bundle**: seconds, rounds over six Cs, passes a problem, worst gap."]
         names = list(found["bundle"])

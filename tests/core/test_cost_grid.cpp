@@ -167,6 +167,107 @@ static void test_solvers_agree() {
     }
 }
 
+static void test_exponentials() {
+    double worst = 0;
+    for (double x = 0; x < 690; x += 0.37)
+        worst = std::max(worst, std::fabs(exp_of_negative<13>(-x) / std::exp(-x) - 1));
+    for (double e = 1e-12; e <= 1; e *= 1.01) worst = std::max(worst, std::fabs(log_one_plus(e) / std::log1p(e) - 1));
+    expect(worst < 2e-15, "exp and log to the rounding of a double");
+    expect(exp_of_negative<13>(-HUGE_VAL) == 0 && log_one_plus(0) == 0, "at the ends");
+}
+
+// Margins, forces and Hessian of chosen rows, dense and CSR, against sums that anyone can read.
+template <class C, class R>
+static void test_chosen(const R& rows, const Data& data) {
+    std::vector<Index> which;
+    for (Index i = 0; i < data.n; i += 2) which.push_back(i);
+    C chosen;
+    chosen.take(rows, data.y.data(), which, nullptr);
+    const std::size_t size = static_cast<std::size_t>(chosen.n_blocks() * block_rows),
+                      d = static_cast<std::size_t>(data.d);
+    std::vector<double> w(d, 0.5), m(size), f(size, 0.0), v(4 * d, 0.0), H(d * d), wanted_v(d), wanted_H(d * d);
+    w[0] = -2;
+    for (std::size_t k = 0; k < which.size(); ++k) f[k] = 0.1 * static_cast<double>(k % 7);
+    Gram gram(data.d);
+    gram.clear();
+    for (Index b = 0; b < chosen.n_blocks(); ++b) {
+        chosen.margins(b, w.data(), m.data() + b * block_rows);
+        chosen.pull(b, f.data() + b * block_rows, v.data());
+    }
+    bool right = true;
+    for (std::size_t k = 0; k < which.size(); ++k) {
+        const double* x = data.X.data() + which[k] * data.d;
+        double sum = 0;
+        for (std::size_t j = 0; j < d; ++j) {
+            sum += data.y[which[k]] * x[j] * w[j];
+            wanted_v[j] += f[k] * data.y[which[k]] * x[j];
+            for (std::size_t l = 0; l < d; ++l) wanted_H[j * d + l] += f[k] * x[j] * x[l];
+        }
+        if (f[k] != 0) chosen.add_to(gram, static_cast<Index>(k), f[k]);
+        right = right && close(m[k], sum);
+    }
+    gram.flush();
+    gram.copy_to(H.data());
+    for (std::size_t j = 0; j < d; ++j) {
+        right = right && close(sum_of(lanes_at(v.data() + 4 * j)), wanted_v[j]);
+        for (std::size_t l = 0; l <= j; ++l) right = right && close(H[j * d + l], wanted_H[j * d + l]);
+    }
+    expect(right, "chosen rows");
+}
+
+static void test_chosen_rows() {
+    const Data data = make(301, 11);
+    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> starts{0};
+    for (Index i = 0; i < data.n; ++i) {
+        for (Index j = 0; j < data.d; ++j) columns.push_back(static_cast<std::int32_t>(j));
+        starts.push_back(static_cast<std::int64_t>(columns.size()));
+    }
+    test_chosen<DenseChosen>(DenseRows<double>{data.X.data(), data.n, data.d}, data);
+    test_chosen<SparseChosen>(SparseRows<double>{data.X.data(), columns.data(), starts.data(), data.n, data.d}, data);
+}
+
+static void test_sample() {
+    Data data = make(5000, 3);
+    for (Index i = 0; i < data.n; ++i) data.y[i] = i % 50 ? -1.0 : 1.0;
+    const DenseRows<double> rows{data.X.data(), data.n, data.d};
+    Sample<DenseChosen> sample;
+    sample.draw(rows, data.y.data(), nullptr, 1000, 7, nullptr);
+    double sum[2] = {0, 0};
+    for (Index k = 0; k < sample.chosen.n; ++k) sum[sample.chosen.positive[k] != 0] += sample.chosen.weight[k];
+    expect(sample.chosen.n == 1000 && close(sum[1], 100) && close(sum[0], 4900),
+           "all of the rare class; each stands for its own");
+    expect(std::is_sorted(sample.which.begin(), sample.which.end()), "in order");
+}
+
+// Lanes agree with one problem at a time.
+template <class L>
+static void test_lanes() {
+    const Data data = make(900, 5);
+    const DenseRows<double> rows{data.X.data(), data.n, data.d};
+    const std::vector<double> square = squares(rows);
+    const double costs[3][2] = {{0.1, 0.1}, {0.02, 0.3}, {1.0, 0.5}};
+    std::vector<Solution> found(3);
+    std::vector<DescentLane> lanes;
+    for (int k = 0; k < 3; ++k) {
+        const double b = L::kind == LossKind::logistic ? 0.5 : 0.0;
+        lanes.push_back(
+            {{costs[k][0], costs[k][1]}, &found[k], std::vector<double>(900, b), std::vector<double>(5, 0.0)});
+        for (Index i = 0; i < data.n; ++i)
+            rows.row(i).add_to(lanes[k].pull.data(), costs[k][data.y[i] > 0] * b * data.y[i]);
+    }
+    const Stopping stopping{1e-6, 1e4, 0};
+    CoordinateLanes<L, DenseRows<double>>(rows, data.y.data(), nullptr, square).solve(lanes, stopping);
+    for (int k = 0; k < 3; ++k) {
+        std::vector<double> cost;
+        for (Index i = 0; i < data.n; ++i) cost.push_back(costs[k][data.y[i] > 0]);
+        CoordinateDescent<L, DenseRows<double>> alone(rows, square);
+        const Solution one = alone.solve({data.y.data(), cost.data()}, stopping, nullptr);
+        expect(found[k].converged() && found[k].gap() <= 1e-6, "a lane is certified");
+        expect(found[k].primal >= one.dual && one.primal >= found[k].dual, "by a bound that holds");
+    }
+}
+
 class Now : public Stop {
     bool look() const override { return true; }
 };
@@ -230,6 +331,12 @@ int main() {
     test_blocks();
     test_stop();
     test_overflow_is_trouble();
+    test_exponentials();
+    test_chosen_rows();
+    test_sample();
+    test_lanes<Hinge>();
+    test_lanes<SquaredHinge>();
+    test_lanes<Logistic>();
     test_solvers_agree<Hinge>();
     test_solvers_agree<SquaredHinge>();
     test_solvers_agree<Logistic>();

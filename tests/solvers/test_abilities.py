@@ -37,7 +37,8 @@ def test_what_is_lacking_is_said():
 
 def test_the_linear_solvers():
     assert choose_solver("hinge", 9_000, 16) == "newton_first"
-    assert choose_solver("hinge", 9_000, 54) == "coordinate_first"
+    assert choose_solver("hinge", 9_000, 54) == "newton_first"
+    assert choose_solver("hinge", 9_000, 123) == "coordinate_first"
     assert choose_solver("squared_hinge", 900, 256) == "coordinate_first"
     assert choose_solver("logistic", 9_000, 256) == "newton_first"
     assert choose_solver("logistic", 9_000, 5_000) == "coordinate"

@@ -136,6 +136,35 @@ def test_a_view_is_the_rows_it_stands_for(solver, loss):
         np.testing.assert_allclose(r.w, expected.w, rtol=1e-6, atol=1e-8)
 
 
+def crowded(n=6000, d=6, sparse=False):
+    """A class that is given up at small C: then all rows of the other one are at the margin."""
+    rng = np.random.default_rng(15)
+    X = np.c_[rng.normal(size=(n, d)), np.ones(n)]
+    y = np.where(rng.random(n) < 0.03, 1.0, -1.0)
+    X[y > 0, :2] += 1.5
+    if sparse:
+        X[:, :d] *= rng.random((n, d)) < 0.3
+    return (sp.csr_matrix(X) if sparse else X), y
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_more_rows_than_the_sample(loss, sparse):
+    # Here Newton sees some rows only, and where a class is given up hands over to coordinate descent.
+    X, y = crowded(sparse=sparse)
+    Cs = [1e-3, 1e-2, 1e-1]
+    grid = solve_grid(X, y, COSTS, Cs, 1e-3, loss=loss, solver="newton_first")
+    exact = solve_grid(X, y, COSTS, Cs, 1e-6, loss=loss, solver="coordinate")
+    threads = solve_grid(X, y, COSTS, Cs, 1e-3, loss=loss, solver="newton_first", n_jobs=3)
+    for r, best, same in zip(grid, exact, threads, strict=True):
+        assert r.converged
+        assert r.gap <= 1e-3
+        assert r.objective == pytest.approx(objective(X, y, r.w, row_costs(y, r.c_pos, r.c_neg, r.C), loss), rel=1e-9)
+        assert r.objective * (1 - r.gap) <= best.objective
+        assert r.objective <= best.objective / (1 - 1e-3)
+        np.testing.assert_array_equal(r.w, same.w)
+
+
 def test_order_of_C_is_the_callers():
     X, y = make()
     up, down = solve_grid(X, y, COSTS, CS, 1e-4), solve_grid(X, y, COSTS, CS[::-1], 1e-4)

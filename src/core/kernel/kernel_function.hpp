@@ -8,9 +8,7 @@
 // plus a constant, which is an appended constant feature.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
+#include "base/exponential.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
 
@@ -24,30 +22,6 @@ struct KernelSpec {
     int degree = 3;
     double constant = 0.0;
 };
-
-// exp(x) for x <= 0 in operations that every vector unit has: x = n log 2 + r, a polynomial in r, and n written into
-// the exponent. With `terms` = 8 to about 1e-10, and 0 below -100 as in a float; with 13 to the rounding of a double.
-template <int terms = 8>
-STEELYARD_INLINE double exp_of_negative(double x) {
-    constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
-    constexpr double least = terms > 8 ? -700.0 : -100.0;  // below, exp is 0 in a double and in a float
-    // 1 / k!
-    constexpr double factor[14] = {
-        1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
-        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
-    const double shifted = x * 1.4426950408889634 + shift;
-    const double n = shifted - shift;
-    const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-    double p = factor[terms];
-    for (int k = terms - 1; k >= 0; --k) p = p * r + factor[k];
-    std::int64_t bits, exponent;
-    std::memcpy(&exponent, &shifted, sizeof exponent);
-    std::memcpy(&bits, &p, sizeof bits);
-    bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(exponent) << 52);
-    double value;
-    std::memcpy(&value, &bits, sizeof value);
-    return x < least ? 0.0 : value;
-}
 
 struct KernelMap {
     KernelSpec spec;

@@ -3,27 +3,22 @@
 //
 //   for each pair and each C:   min over w  1/2 |w|^2 + C (c+ sum_pos s_i loss(m_i) + c- sum_neg s_i loss(m_i))
 //
-// Coordinate descent and Newton walk chains: first the smallest C across the pairs, then from there up along C for each
-// pair on its own. The chains do not depend on each other, so they may run on any number of threads with the same bits.
-// C must be ascending. Results are pair-major. (The bundle, with all pairs in lockstep, is solvers/linear/bundle.py.)
+// Newton takes all pairs in lockstep (lockstep.hpp). Coordinate descent walks chains: first the smallest C across the
+// pairs, then from there up along C for each pair on its own; the chains do not depend on each other, so they may run
+// on any number of threads with the same bits. C must be ascending. Results are pair-major. (The bundle, also in
+// lockstep, is solvers/linear/bundle.py.)
 #pragma once
 
 #include <memory>
-#include <stdexcept>
 
 #include "base/parallel.hpp"
 #include "linear/coordinate.hpp"
-#include "linear/newton.hpp"
+#include "linear/lockstep.hpp"
 
 namespace steelyard {
 
-// The two `_first` kinds give their first solver a short try, hand over to the other one, and end with coordinate
-// descent.
+// The two `_first` kinds give their first solver a try, hand over to the other one, and end with coordinate descent.
 enum class SolverKind { coordinate, newton, newton_first, coordinate_first };
-
-struct CostPair {
-    double negative, positive;
-};
 
 struct Grid {
     const double* y;
@@ -37,34 +32,9 @@ struct Grid {
 
 // Passes after which a mix hands over, in sweeps: its first solver was fast or is not the right one.
 struct HandOver {
-    double cold_hinge = 25;  // before Newton has a first idea of w (benchmarks/batch.py, single fits of letter)
-    double least = 60;       // with Newton in reserve; and at least
-    double a_column = 1;     // as many as there are columns: a Newton step costs about one sweep for each
+    double least = 60;    // with Newton in reserve; and at least
+    double a_column = 1;  // as many as there are columns: a Newton step costs about one sweep for each
 };
-
-template <class Row>
-STEELYARD_INLINE double squared_length(const Row& x) {
-    double part[4] = {x.constant * x.constant, 0, 0, 0};
-    Index k = 0;
-    for (; k + 4 <= x.size; k += 4)
-        for (int l = 0; l < 4; ++l)
-            part[l] += static_cast<double>(x.values[k + l]) * static_cast<double>(x.values[k + l]);
-    for (; k < x.size; ++k) part[0] += static_cast<double>(x.values[k]) * static_cast<double>(x.values[k]);
-    return (part[0] + part[1]) + (part[2] + part[3]);
-}
-
-template <class R>
-std::vector<double> squares(const R& rows, const Stop* stop = nullptr) {
-    std::vector<double> square(static_cast<std::size_t>(rows.n_rows), 0.0);
-    in_pieces(rows.n_rows, rows_a_piece, stop, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) {
-            square[i] = squared_length(rows.row(i));
-            if (!std::isfinite(square[i]))
-                throw std::invalid_argument("X has values whose squares overflow: scale the columns (StandardScaler)");
-        }
-    });
-    return square;
-}
 
 // One chain's solver with its buffers: one risk after another on the same rows.
 template <class L, class R>
@@ -79,6 +49,8 @@ public:
         nothing.w.assign(static_cast<std::size_t>(rows_.n_cols), 0.0);
         nothing.status = Status::trouble(objective_overflows);
         if (!std::isfinite(at_zero)) return nothing;
+        pair_ = pair;
+        C_ = C;
         Solution found = from(start, {grid_.y, cost_.data()});
         found.offer_primal(at_zero, nothing.w);  // w = 0 is always at hand, where all else overflows
         found.reaches(grid_.stopping.tol);
@@ -101,23 +73,16 @@ private:
     Solution from(const Solution* start, const Risk& risk) {
         const double all = grid_.stopping.max_passes;
         switch (grid_.solver) {
-            case SolverKind::newton: return newton(risk, start, all);
-            case SolverKind::newton_first:
-                // From nothing the hinge has no curvature to speak of, and sweeps are the faster way to a first idea.
-                if (!start && L::kind == LossKind::hinge) return sweeps_first(risk, start, hand_over_.cold_hinge);
-                return carry_on(newton(risk, start, all), risk);
+            case SolverKind::newton:
+            case SolverKind::newton_first: return newton(start, all);
             case SolverKind::coordinate_first: {
                 const double columns = hand_over_.a_column * static_cast<double>(rows_.n_cols);
-                return sweeps_first(risk, start, std::max(hand_over_.least, columns));
+                Solution found = descend(risk, start, std::min(std::max(hand_over_.least, columns), all));
+                if (!found.converged()) found = after(found, newton(&found, all));
+                return carry_on(std::move(found), risk);
             }
             default: return descend(risk, start, all);
         }
-    }
-
-    Solution sweeps_first(const Risk& risk, const Solution* start, double passes) {
-        Solution found = descend(risk, start, std::min(passes, grid_.stopping.max_passes));
-        if (!found.converged()) found = after(found, newton(risk, &found, grid_.stopping.max_passes));
-        return carry_on(std::move(found), risk);
     }
 
     Solution carry_on(Solution found, const Risk& risk) {
@@ -136,9 +101,12 @@ private:
         return second;
     }
 
-    Solution newton(const Risk& risk, const Solution* start, double max_passes) {
-        if (!newton_) newton_ = std::make_unique<Newton<L, R>>(rows_);
-        return (newton_.get()->*may_throw(&Newton<L, R>::solve))(risk, up_to(max_passes), start);
+    Solution newton(const Solution* start, double max_passes) {
+        if (!newton_) {
+            const bool rescue = grid_.solver == SolverKind::newton_first;
+            newton_ = std::make_unique<Lockstep<L, R>>(rows_, grid_.y, grid_.weight, grid_.stopping, 1, rescue);
+        }
+        return newton_->solve(pair_, C_, start, max_passes);
     }
 
     Solution descend(const Risk& risk, const Solution* start, double max_passes) {
@@ -160,15 +128,15 @@ private:
     const std::vector<double>& square_;
     HandOver hand_over_;
     std::vector<double> cost_;
-    std::unique_ptr<Newton<L, R>> newton_;
+    CostPair pair_{1, 1};
+    double C_ = 1;
+    std::unique_ptr<Lockstep<L, R>> newton_;
     std::unique_ptr<CoordinateDescent<L, R>> descent_;
 };
 
 template <class L, class R>
-std::vector<Solution> solve_grid(const R& rows, const Grid& grid) {
+void solve_in_chains(const R& rows, const Grid& grid, std::vector<Solution>& found) {
     const std::size_t n_pairs = grid.pairs.size(), n_C = grid.C.size();
-    std::vector<Solution> found(n_pairs * n_C);
-    if (found.empty()) return found;
     const std::vector<double> square = squares(rows, grid.stopping.stop);
     {
         Chain<L, R> first(rows, grid, square);
@@ -188,6 +156,24 @@ std::vector<Solution> solve_grid(const R& rows, const Grid& grid) {
         std::vector<double>().swap(row[n_C - 1].share);
     };
     parallel_for(grid.n_threads, n_C > 1 ? static_cast<Index>(n_pairs) : 0, climb, grid.stopping.stop);
+}
+
+template <class L, class R>
+std::vector<Solution> solve_grid(const R& rows, const Grid& grid) {
+    std::vector<Solution> found(grid.pairs.size() * grid.C.size());
+    if (found.empty()) return found;
+    if (grid.solver != SolverKind::newton && grid.solver != SolverKind::newton_first) {
+        solve_in_chains<L>(rows, grid, found);
+        return found;
+    }
+    const bool rescue = grid.solver == SolverKind::newton_first;
+    Lockstep<L, R> lockstep(rows, grid.y, grid.weight, grid.stopping, grid.n_threads, rescue);
+    lockstep.solve(grid.pairs, grid.C, found.data());
+    for (const Solution& one : found)
+        if (!one.converged()) {
+            squares(rows, grid.stopping.stop);  // was it that they overflow?
+            break;
+        }
     return found;
 }
 

@@ -81,16 +81,14 @@ constexpr int most_slopes = 60;
 // Of a bundle's first slope, what may be left: the cut is taken beside the point anyway (003, eq. 12).
 constexpr double bundle_slope_left = 1e-3;
 
-// |slope(l)| at most `share` of |slope(0)|: a bracket, and secant steps that stay inside it.
+// |slope(l)| at most `share` of |slope(0)|, the slopes at 0 and 1 being known: a bracket, and secant steps that stay
+// inside it.
 template <class Slope>
-STEELYARD_INLINE double bracketed_root(Slope&& slope, double share) {
-    double low = 0, slope_low = slope(0.0);
-    if (!(slope_low < 0)) return 0;
-    const double enough = share * -slope_low;
-    double high = 0, slope_high = 0, l = 1;
-    for (int k = 0; k < most_slopes; ++k) {
-        const double here = slope(l);
-        if (std::fabs(here) <= enough) return l;
+STEELYARD_INLINE double bracketed_root(Slope&& slope, double at_zero, double at_one, double share) {
+    if (!(at_zero < 0)) return 0;
+    const double enough = share * -at_zero;
+    double low = 0, slope_low = at_zero, high = 0, slope_high = 0, l = 1, here = at_one;
+    for (int k = 0; k < most_slopes && !(std::fabs(here) <= enough); ++k) {
         if (here < 0) {
             low = l;
             slope_low = here;
@@ -100,11 +98,12 @@ STEELYARD_INLINE double bracketed_root(Slope&& slope, double share) {
         }
         if (high == 0) {
             l *= 2;
-            continue;
+        } else {
+            // A tenth of the bracket on either side, so that it shrinks by that at least even where the secant creeps.
+            const double secant = low - slope_low * (high - low) / (slope_high - slope_low), guard = 0.1 * (high - low);
+            l = std::min(std::max(secant, low + guard), high - guard);
         }
-        // A tenth of the bracket on either side, so that it shrinks by that at least even where the secant creeps.
-        const double secant = low - slope_low * (high - low) / (slope_high - slope_low), guard = 0.1 * (high - low);
-        l = std::min(std::max(secant, low + guard), high - guard);
+        here = slope(l);
     }
     return l;
 }
@@ -114,7 +113,8 @@ STEELYARD_INLINE double best_step(const Ray<Cost>& ray, std::vector<Kink>& kinks
     if constexpr (L::kind == LossKind::hinge) {
         return hinge_step(ray, kinks, stop);
     } else {
-        return bracketed_root([&](double l) { return smooth_slope<L>(ray, l, stop); }, bundle_slope_left);
+        const auto slope = [&](double l) { return smooth_slope<L>(ray, l, stop); };
+        return bracketed_root(slope, slope(0.0), slope(1.0), bundle_slope_left);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/exponential.hpp"
 #include "base/simd.hpp"
 
 namespace steelyard {
@@ -40,11 +41,11 @@ struct Logistic {
     static constexpr LossKind kind = LossKind::logistic;
     static constexpr double largest_share = 1;  // of the dual box, see above
     static STEELYARD_INLINE double value(double m) {
-        return m > 0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m;
+        return log_one_plus(exp_of_negative<13>(-std::fabs(m))) + (m > 0 ? 0.0 : -m);
     }
     static STEELYARD_INLINE double share(double m) {
-        const double e = std::exp(-std::fabs(m));
-        return m > 0 ? e / (1 + e) : 1 / (1 + e);
+        const double e = exp_of_negative<13>(-std::fabs(m));
+        return (m > 0 ? e : 1.0) / (1 + e);
     }
     static STEELYARD_INLINE double curvature(double m) {
         const double b = share(m);

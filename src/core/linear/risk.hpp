@@ -44,6 +44,7 @@ constexpr Index rows_a_piece = 2048;
 struct Solution {
     std::vector<double> w;
     std::vector<double> share;  // b, feasible
+    std::vector<double> pull;   // v(b), if known
     double rounding = 1;        // the width mu at which Newton left the hinge
     double primal = std::numeric_limits<double>::infinity();
     double dual = -std::numeric_limits<double>::infinity();
@@ -70,10 +71,13 @@ struct Solution {
         primal = value;
         w = at;
     }
-    void offer_dual(double value, const std::vector<double>& at) {
-        if (!(value > dual) || !std::isfinite(value)) return;
+    // True if it is taken; v(b) is then to be set by who knows it.
+    bool offer_dual(double value, const std::vector<double>& at) {
+        if (!(value > dual) || !std::isfinite(value)) return false;
         dual = value;
         share = at;
+        pull.clear();
+        return true;
     }
 };
 

@@ -9,10 +9,11 @@ rows with a constant column (`Rows.with_constant`), or move the threshold afterw
 ``gap`` bounds ``(objective - optimum) / objective`` by a feasible point of the dual problem.
 
 Three solvers stand behind it. ``coordinate`` is dual coordinate descent with shrinking (Hsieh et al. 2008),
-``newton`` a primal Newton method for few columns with the hinge rounded to the wanted gap, ``bundle`` is BM-ls-CS of
-Cheng et al. (2016) with all cost pairs in lockstep on one pool of cuts; it needs passes over the data and nothing
-else. ``newton_first`` and ``coordinate_first`` try one of the first two for a while and then the other. On a grid every
-problem starts from its neighbour's solution.
+``newton`` a primal Newton method for few columns on few rows (those near the margin, or a sample), with all cost pairs
+in lockstep: one pass over all rows certifies every pair. ``bundle`` is BM-ls-CS of Cheng et al. (2016), also in
+lockstep, on one pool of cuts; it needs passes over the data and nothing else. ``newton_first`` and
+``coordinate_first`` try one of the first two for a while and then the other. On a grid every problem starts from its
+neighbour's solution.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ LOSSES = ("hinge", "squared_hinge", "logistic")
 class NewtonReach:
     """Where Newton is worth its Hessians, by the times of `benchmarks/batch.py` (grids and single fits).
 
-    Up to so many columns it is faster than sweeps from the start; the hinge, which it must round, less so. A Hessian
-    costs ``n d^2``: above `few` columns, with fewer than `rows_a_column` rows for each, sweeps are cheaper. Up to
-    `at_all` columns it still helps where sweeps are slow, as the second of two.
+    Up to so many columns it is faster than sweeps from the start; for the hinge, of which it packs rows near the
+    margin, up to fewer: a9a, CSR of 123 columns, is faster by sweeps. A Hessian costs ``n d^2``: above `few` columns,
+    with fewer than `rows_a_column` rows for each, sweeps are cheaper. Up to `at_all` columns it still helps where
+    sweeps are slow, as the second of two.
     """
 
-    hinge: int = 32
+    hinge: int = 64
     smooth: int = 300
     few: int = 64
     rows_a_column: int = 8
@@ -161,7 +163,7 @@ def solve_grid(
 def choose_solver(loss: str, n_rows: int, n_cols: int) -> str:
     """The solver that was fastest in `benchmarks/batch.py` for data of this shape.
 
-    >>> shapes = [("logistic", 9_000, 16), ("logistic", 900, 256), ("hinge", 9_000, 54), ("hinge", 9_000, 5_000)]
+    >>> shapes = [("hinge", 9_000, 54), ("logistic", 900, 256), ("hinge", 9_000, 123), ("hinge", 9_000, 5_000)]
     >>> [choose_solver(*shape) for shape in shapes]
     ['newton_first', 'coordinate_first', 'coordinate_first', 'coordinate']
     """

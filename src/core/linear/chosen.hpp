@@ -1,0 +1,121 @@
+// Some rows, each times its label, in a form of their own for the many passes that Newton makes over them.
+//
+// Both kinds answer the same questions, 64 rows at a time: margins, forces pulled together (four sums a column, added
+// up by who asked), a row's part of a Hessian. Each row has how much it counts for: its sample weight times how many
+// rows it stands for. The last block is filled up with rows that count for nothing.
+#pragma once
+
+#include <type_traits>
+
+#include "base/stop.hpp"
+#include "linear/columns.hpp"
+
+namespace steelyard {
+
+struct ChosenRows {
+    Index n = 0, d = 0;
+    std::vector<double> weight;
+    std::vector<char> positive;
+
+    Index n_blocks() const { return (n + block_rows - 1) / block_rows; }
+
+protected:
+    void begin(Index rows, Index columns) {
+        n = rows;
+        d = columns;
+        positive.assign(static_cast<std::size_t>(n_blocks() * block_rows), 0);
+        weight.assign(positive.size(), 0.0);
+    }
+};
+
+// The same numbers twice, column by column in blocks, and row by row.
+class DenseChosen : public ChosenRows {
+public:
+    STEELYARD_INLINE void margins(Index b, const double* w, double* m) const { Columns::margins(block(b), d, w, m); }
+    STEELYARD_INLINE void pull(Index b, const double* f, double* v) const { Columns::pull(block(b), d, f, v); }
+    STEELYARD_INLINE void add_to(Gram& gram, Index i, double c) const { gram.add(by_row_.data() + i * row_step(d), c); }
+
+    template <class R>
+    void take(const R& rows, const double* y, const std::vector<Index>& which, const Stop* stop) {
+        begin(static_cast<Index>(which.size()), rows.n_cols);
+        x_.resize(static_cast<std::size_t>(n_blocks() * d * block_step));
+        by_row_.resize(static_cast<std::size_t>(n * row_step(d)));
+        for (Index b = 0; b < n_blocks(); ++b) {
+            check(stop);
+            const Index first = b * block_rows, count = std::min(block_rows, n - first);
+            double* const x = x_.data() + b * d * block_step;
+            if (count < block_rows) std::fill(x, x + d * block_step, 0.0);
+            for (Index r = 0; r < count; ++r) {
+                const Index i = which[first + r];
+                const double sign = y[i];
+                if (first + r + ahead < n) rows.prefetch(which[first + r + ahead]);
+                positive[first + r] = sign > 0;
+                double* const row = by_row_.data() + (first + r) * row_step(d);
+                std::fill(row + d, row + row_step(d), 0.0);
+                rows.row(i).each([&](Index j, double value)
+                                     STEELYARD_INLINE_LAMBDA { row[j] = x[j * block_step + r] = sign * value; });
+            }
+        }
+    }
+
+private:
+    static constexpr Index ahead = 8;  // rows, as in `look_ahead`
+    const double* block(Index b) const { return x_.data() + b * d * block_step; }
+
+    std::vector<double> x_, by_row_;
+};
+
+class SparseChosen : public ChosenRows {
+public:
+    STEELYARD_INLINE void margins(Index b, const double* w, double* m) const {
+        for (Index r = 0; r < block_rows; ++r) {
+            const Index i = std::min(n, b * block_rows + r), end = starts_[std::min(n, i + 1)];
+            double sum[2] = {0, 0};
+            Index k = starts_[i];
+            for (; k + 2 <= end; k += 2) {
+                sum[0] += values_[k] * w[columns_[k]];
+                sum[1] += values_[k + 1] * w[columns_[k + 1]];
+            }
+            if (k < end) sum[0] += values_[k] * w[columns_[k]];
+            m[r] = sum[0] + sum[1];
+        }
+    }
+    STEELYARD_INLINE void pull(Index b, const double* f, double* v) const {
+        for (Index r = 0; r < std::min(block_rows, n - b * block_rows); ++r) {
+            if (f[r] == 0) continue;
+            const Index i = b * block_rows + r;
+            for (Index k = starts_[i]; k < starts_[i + 1]; ++k) v[4 * columns_[k]] += f[r] * values_[k];
+        }
+    }
+    STEELYARD_INLINE void add_to(Gram& gram, Index i, double c) const {
+        gram.add(columns_.data() + starts_[i], values_.data() + starts_[i], starts_[i + 1] - starts_[i], c);
+    }
+
+    template <class R>
+    void take(const R& rows, const double* y, const std::vector<Index>& which, const Stop* stop) {
+        begin(static_cast<Index>(which.size()), rows.n_cols);
+        starts_.assign(1, 0);
+        columns_.clear();
+        values_.clear();
+        for (Index at = 0; at < n; ++at) {
+            if (at % block_rows == 0) check(stop);
+            const double sign = y[which[at]];
+            positive[at] = sign > 0;
+            rows.row(which[at]).each([&](Index j, double value) {
+                columns_.push_back(static_cast<std::int32_t>(j));
+                values_.push_back(sign * value);
+            });
+            starts_.push_back(static_cast<Index>(values_.size()));
+        }
+    }
+
+private:
+    std::vector<Index> starts_;
+    std::vector<std::int32_t> columns_;  // Newton is for few columns
+    std::vector<double> values_;
+};
+
+template <class R>
+using Chosen = std::conditional_t<R::is_dense, DenseChosen, SparseChosen>;
+
+}  // namespace steelyard
