@@ -401,7 +401,10 @@ INTERRUPTED = {
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent differently")
-@pytest.mark.parametrize("name", INTERRUPTED)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("exact", "kernel") else pytest.param(name, marks=pytest.mark.slow) for name in INTERRUPTED],
+)
 def test_a_signal_is_heard_and_leaves_things_as_they_were(name):
     """By real signals to a real process: what the handler raises arrives as it was raised, within 0.3 s."""
     shape, made, call = INTERRUPTED[name]

@@ -14,6 +14,7 @@ import steelyard.measures as m
 
 FOLDER = os.environ.get("STEELYARD_DATA")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.data,
     pytest.mark.skipif(not FOLDER, reason="STEELYARD_DATA is not set to the folder of the data sets"),
 ]

@@ -9,6 +9,8 @@ from scipy.stats import poisson
 
 import steelyard as sy
 
+pytestmark = pytest.mark.slow  # simulations
+
 
 def rows(rng, n, p, apart=1.0):
     y = (rng.uniform(size=n) < p).astype(int)

@@ -16,6 +16,8 @@ import steelyard as sy
 import steelyard.measures as m
 from steelyard.statistics.order_statistic import rank
 
+pytestmark = pytest.mark.slow  # simulations
+
 RUNS, CAP = 2000, 0.1
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import steelyard as sy
 
+pytestmark = pytest.mark.slow  # simulations
+
 PREVALENCES = (0.05, 0.3, 0.7, 0.95)
 
 

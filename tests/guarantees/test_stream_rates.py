@@ -14,6 +14,8 @@ import steelyard as sy
 import steelyard.measures as m
 from steelyard.solvers.stream.problem import Scan
 
+pytestmark = pytest.mark.slow  # simulations
+
 RADIUS = 2.0
 SIZES = (300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
 

@@ -14,6 +14,7 @@ from steelyard.solvers.path.exact import trace
 
 FOLDER = os.environ.get("STEELYARD_DATA")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.data,
     pytest.mark.skipif(not FOLDER, reason="STEELYARD_DATA is not set to the folder of the data sets"),
 ]
