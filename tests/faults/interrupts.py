@@ -211,12 +211,12 @@ def exact_path(kernel: bool) -> Callable[[], Call]:
 
 
 CASES: dict[str, Callable[[], Call]] = {
-    "MeasureClassifier": fit(lambda sy, m: sy.MeasureClassifier(m.FBeta(1), random_state=0), 300_000, 50),
+    "MeasureClassifier": fit(lambda sy, m: sy.MeasureClassifier(m.FBeta(1), random_state=0), 200_000, 200),
     "MeasureClassifier, two threads": fit(
-        lambda sy, m: sy.MeasureClassifier(m.FBeta(1), random_state=0, n_jobs=2), 300_000, 50
+        lambda sy, m: sy.MeasureClassifier(m.FBeta(1), random_state=0, n_jobs=2), 200_000, 200
     ),
     "MeasureClassifier, float32": fit(
-        lambda sy, m: sy.MeasureClassifier(m.BAKLD(), random_state=0), 300_000, 50, dtype="float32"
+        lambda sy, m: sy.MeasureClassifier(m.BAKLD(), random_state=0), 200_000, 200, dtype="float32"
     ),
     "OnlineClassifier": fit(lambda sy, m: sy.OnlineClassifier(m.FBeta(1), max_iter=5000), 400_000),
     "OnlineClassifier, fitted before": refit,
@@ -237,9 +237,9 @@ CASES: dict[str, Callable[[], Call]] = {
     "QuantilePath": quantiles,
     "NeymanPearsonClassifier, rbf": fit(lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05), 8000),
     "NeymanPearsonClassifier, delta": fit(
-        lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05, delta=0.05, random_state=0), 12_000
+        lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05, delta=0.05, random_state=0), 20_000
     ),
-    "NeymanPearsonClassifier, linear": fit(lambda sy, m: sy.NeymanPearsonClassifier(0.05, kernel="linear"), 200_000),
+    "NeymanPearsonClassifier, linear": fit(lambda sy, m: sy.NeymanPearsonClassifier(0.05, kernel="linear"), 20_000),
     "QValueClassifier": targets,
     "ThresholdClassifier": fit(
         lambda sy, m: sy.ThresholdClassifier(sy.OnlineClassifier(m.FBeta(1), max_iter=2000), m.FBeta(1)), 400_000
