@@ -195,8 +195,14 @@ def frontier() -> Call:
     from steelyard.statistics import frontier
 
     rng = np.random.default_rng(0)
-    scores = rng.standard_normal(40_000_000)
-    return Call(lambda: frontier.scan(scores, scores > 1.0))
+    scores = rng.standard_normal(10_000_000)
+    is_positive = scores > 1.0
+
+    def scan() -> None:
+        while True:
+            frontier.scan(scores, is_positive)
+
+    return Call(scan)
 
 
 def exact_path(kernel: bool) -> Callable[[], Call]:

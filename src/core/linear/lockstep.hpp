@@ -152,9 +152,12 @@ private:
             track.share.clear();
         }
         if (track.at == C_.size()) return true;
-        track.back = track.rounds > 0 && track.come_back(C_[track.at]);
+        // A step that went up on a sample says that the sample is too small, and the next one is as good from here.
+        const bool rose = track.rounds > 0 && track.rose(C_[track.at]);
+        track.back = rose && !can_grow();
+        if (track.back) track.come_back(C_[track.at]);
         const bool slow =
-            track.rounds > 0 && !track.back && !(track.distance(C_[track.at]) < how_.good * track.residual);
+            track.rounds > 0 && !track.back && (rose || !(track.distance(C_[track.at]) < how_.good * track.residual));
         if (!track.back) choose_width(track, slow);
         track.stuck = rescue_ && (track.crowded || track.rounds >= how_.most);
         return !slow;
@@ -194,9 +197,11 @@ private:
         best.offer_dual(C * model.dual - C * C * squared_norm(model.v) / 2, shares_);
     }
 
+    bool can_grow() const { return L::kind != LossKind::hinge && !sample_.is_all && sample_rows_ < most_rows(); }
+
     void enlarge() {
-        if (L::kind == LossKind::hinge || sample_.is_all || sample_rows_ >= most_rows()) return;
-        sample_rows_ = std::min(most_rows(), 2 * sample_rows_);
+        if (!can_grow()) return;
+        sample_rows_ = std::min(most_rows(), how_.larger * sample_rows_);
         sample_.draw(rows_, y_, weight_, sample_rows_, stopping_.seed, stopping_.stop);
     }
 

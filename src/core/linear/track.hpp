@@ -17,6 +17,9 @@ struct Rounds {
     // The sample: rows at least, and for each column (for the hinge, with 128 or fewer its solution says little about
     // all rows of covertype), and, where it stands for all rows to the end, this part of them.
     Index sample = 2048, hinge_rows = 256, smooth_rows = 256, smooth_part = 16;
+    // As many times as many after a round that failed. Twice as many fails again (covertype, where some columns are of
+    // few rows), and a round that fails costs as much as four that do not.
+    Index larger = 4;
     double first_tol = 1e-2;          // of the first idea of w, which the sample alone gives
     double part = 0.2, least = 0.05;  // of all rows, those that count as near at first, and later at least
     // Later it is those within so many of the margins' changes from one C to the next; more after a round that failed.
@@ -73,14 +76,15 @@ struct Track {
         return sum;
     }
 
-    // A step that went up ends where the slopes of its two ends would meet zero, within bounds: true if it did.
-    bool come_back(double C) {
-        if (from.empty() || objective(C) <= primal) return false;
+    // Whether the last step went up.
+    bool rose(double C) const { return !from.empty() && objective(C) > primal; }
+
+    // A step that went up ends where the slopes of its two ends would meet zero, within bounds.
+    void come_back(double C) {
         double part = -slope / (slope_of_step(C) - slope);
         part = part > nearest ? std::min(part, farthest) : nearest;
         for (std::size_t j = 0; j < from.size(); ++j) point.w[j] = from[j] + part * (point.w[j] - from[j]);
         slope *= part;
-        return true;
     }
 
 private:
