@@ -105,28 +105,54 @@ def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> 
     """All of them, whole grids at a time."""
     W = np.empty((len(models), data.rows.n_cols))
     position = {model: k for k, model in enumerate(models)}
-    for loss, costs, Cs in _grids([model for model in models if isinstance(model, CostModel)]):
+    for grid in _grids([model for model in models if isinstance(model, CostModel)]):
         found = cost_sensitive.solve_grid(
-            data.rows, data.y, costs, [C * data.thinning for C in Cs], effort.tol, loss=loss, solver=effort.solver,
-            sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
+            data.rows, data.y, grid.costs, [C * data.thinning for C in grid.Cs], effort.tol, loss=grid.loss,
+            solver=effort.solver, sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed,
+            max_passes=effort.max_passes,
         )  # fmt: skip
-        for (c_pos, c_neg, C), one in zip(((*pair, C) for pair in costs for C in Cs), found, strict=True):
-            W[position[CostModel(loss, c_pos, c_neg, C)]] = one.w
+        for model, one in zip(grid.models, found, strict=True):
+            W[position[model]] = one.w
     for model in models:
         if isinstance(model, StreamModel):
             W[position[model]] = fit_stream(model, data, goal, effort.seed)
     return FittedModels(W, *units_of(data, W))
 
 
-def _grids(models: Sequence[CostModel]) -> list[tuple[str, list[Pair], list[float]]]:
-    """Rectangles that cover them: pairs of costs that ask for the same Cs belong together."""
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Pairs of costs that ask for the same Cs, and the models in the order of the results."""
+
+    loss: str
+    costs: list[Pair]
+    Cs: list[float]
+    models: list[CostModel]
+
+
+def _grids(models: Sequence[CostModel]) -> list[_Grid]:
+    """Rectangles that cover them, so that one pass over the rows serves as many models as possible.
+
+    Pairs of costs that ask for the same Cs belong together. Those with one C each do in any case: C weighs the sum of
+    the losses as the costs do, so that each is a pair of its own, C times as large, with C = 1.
+    """
     Cs: dict[tuple[str, Pair], list[float]] = defaultdict(list)
     for model in models:
         Cs[model.loss, model.costs].append(model.C)
-    grids: dict[tuple[str, tuple[float, ...]], list[Pair]] = defaultdict(list)
+    pairs: dict[tuple[str, tuple[float, ...]], list[Pair]] = defaultdict(list)
+    alone: dict[str, list[CostModel]] = defaultdict(list)
     for (loss, pair), values in sorted(Cs.items()):
-        grids[loss, tuple(sorted(values))].append(pair)
-    return [(loss, pairs, list(values)) for (loss, values), pairs in grids.items()]
+        if len(values) == 1:
+            alone[loss].append(CostModel(loss, *pair, values[0]))
+        else:
+            pairs[loss, tuple(sorted(values))].append(pair)
+    found = [
+        _Grid(loss, costs, list(of), [CostModel(loss, *pair, C) for pair in costs for C in of])
+        for (loss, of), costs in pairs.items()
+    ]
+    for loss, singles in alone.items():
+        singles.sort(key=lambda one: (one.C, one.c_pos))
+        found.append(_Grid(loss, [(one.C * one.c_pos, one.C * one.c_neg) for one in singles], [1.0], singles))
+    return found
 
 
 def fit_stream(model: StreamModel, data: Labelled, goal: Goal, seed: int) -> Array:
