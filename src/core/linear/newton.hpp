@@ -9,11 +9,12 @@
 // sample that stands for all. Where all rows are chosen o is zero.
 //
 // Squared hinge and logistic are minimised as they stand. The hinge has a kink, so near z = 1 - m = 0 it is rounded to
-//   max over b in [0, 1] of  b z - mu (b - 1/2)^2 + mu / 4,     b = clip(1/2 + z / (2 mu)),
+//   max over b in [0, 1] of  b z + mu entropy(b) = mu log(1 + exp(z / mu)),     b = 1 / (1 + exp(-z / mu)),
 // whose share b is feasible for the dual of the hinge itself: every step carries a certificate for the true problem. At
 // the optimum of the rounded one w = v(b), and what is left of the gap is
 //   rounding = sum_i C_i (hinge(z_i) - b_i z_i),
-// a sum over the rows with |z| < mu that shrinks like mu^2. So mu is not guessed but set from the gap that is wanted.
+// a sum over the rows within some mu of the margin that shrinks like mu^2. So mu is not guessed but set from the gap
+// that is wanted.
 #pragma once
 
 #include <memory>

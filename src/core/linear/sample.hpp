@@ -77,8 +77,10 @@ struct Sample {
         }
         std::sort(distance.begin(), distance.end());
         double sum = 0;
-        for (const auto& [at, weight] : distance)
-            if ((sum += weight) >= part * all) return at;
+        for (const auto& [at, weight] : distance) {
+            sum += weight;
+            if (sum >= part * all) return at;
+        }
         return 1;
     }
 
