@@ -260,6 +260,7 @@ static void test_lanes() {
     CoordinateLanes<L, DenseRows<double>>(rows, data.y.data(), nullptr, square).solve(lanes, stopping);
     for (int k = 0; k < 3; ++k) {
         std::vector<double> cost;
+        cost.reserve(static_cast<std::size_t>(data.n));
         for (Index i = 0; i < data.n; ++i) cost.push_back(costs[k][data.y[i] > 0]);
         CoordinateDescent<L, DenseRows<double>> alone(rows, square);
         const Solution one = alone.solve({data.y.data(), cost.data()}, stopping, nullptr);

@@ -84,7 +84,7 @@ public:
         for (Index r = 0; r < std::min(block_rows, n - b * block_rows); ++r) {
             if (f[r] == 0) continue;
             const Index i = b * block_rows + r;
-            for (Index k = starts_[i]; k < starts_[i + 1]; ++k) v[4 * columns_[k]] += f[r] * values_[k];
+            for (Index k = starts_[i]; k < starts_[i + 1]; ++k) v[Index{4} * columns_[k]] += f[r] * values_[k];
         }
     }
     STEELYARD_INLINE void add_to(Gram& gram, Index i, double c) const {

@@ -70,9 +70,9 @@ struct Columns {
             const double* column = x + at;
             for (Index j = 0; j < d; ++j, column += block_step) {
                 const Lanes wj = lanes(w[j]);
-                for (int k = 0; k < 8; ++k) sum[k] += wj * lanes_at(column + 4 * k);
+                for (Index k = 0; k < 8; ++k) sum[k] += wj * lanes_at(column + 4 * k);
             }
-            for (int k = 0; k < 8; ++k) put(m + at + 4 * k, sum[k]);
+            for (Index k = 0; k < 8; ++k) put(m + at + 4 * k, sum[k]);
         }
     }
 
@@ -80,11 +80,11 @@ struct Columns {
     static STEELYARD_INLINE void pull(const double* x, Index d, const double* f, double* v) {
         for (Index at = 0; at < block_rows; at += some) {
             Lanes force[8];
-            for (int k = 0; k < 8; ++k) force[k] = lanes_at(f + at + 4 * k);
+            for (Index k = 0; k < 8; ++k) force[k] = lanes_at(f + at + 4 * k);
             const double* column = x + at;
             for (Index j = 0; j < d; ++j, column += block_step) {
                 Lanes even = lanes_at(v + 4 * j), odd = lanes(0);
-                for (int k = 0; k < 8; k += 2) {
+                for (Index k = 0; k < 8; k += 2) {
                     even += force[k] * lanes_at(column + 4 * k);
                     odd += force[k + 1] * lanes_at(column + 4 * k + 4);
                 }
@@ -145,13 +145,13 @@ private:
         const double *a = scaled_.data() + j, *b = x_.data() + k;
         for (Index r = 0; r < count_; ++r, a += step_, b += step_) {
             const Lanes left = lanes_at(b), right = lanes_at(b + 4);
-            for (int i = 0; i < 4; ++i) {
+            for (Index i = 0; i < 4; ++i) {
                 const Lanes factor = lanes(a[i]);
                 sum[2 * i] += factor * left;
                 sum[2 * i + 1] += factor * right;
             }
         }
-        for (int i = 0; i < 4; ++i) {
+        for (Index i = 0; i < 4; ++i) {
             double* row = H_.data() + (j + i) * step_ + k;
             sum[2 * i] += lanes_at(row);
             sum[2 * i + 1] += lanes_at(row + 4);

@@ -97,6 +97,7 @@ private:
             std::vector<Track*> busy = unfinished(tracks);
             if (busy.empty()) return;
             std::vector<Model*> models;
+            models.reserve(busy.size());
             for (Track* track : busy) models.push_back(ask(*track));
             all_.pass(models, n_threads_, stopping_.stop);
             bool larger = false;

@@ -55,6 +55,7 @@ private:
             models.back().share = track->share.data();
             models.back().half = 0;
         }
+        asked.reserve(models.size());
         for (Model& model : models) asked.push_back(&model);
         all_.pass(asked, n_threads_, stopping_.stop);
         for (std::size_t k = 0; k < without.size(); ++k) without[k]->pull = models[k].v;

@@ -244,6 +244,7 @@ private:
         Held one{k, bound - a_[k], {}};
         set_.inverse_column(k, one.column);
         std::vector<double> cross;
+        cross.reserve(held_.size());
         for (const Held& h : held_) cross.push_back(h.column[k]);
         const double left = small_.schur(cross.data(), one.column[k]);
         if (!(left > 0)) return false;
