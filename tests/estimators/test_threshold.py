@@ -182,9 +182,26 @@ def test_same_for_any_number_of_jobs():
 
 # -- constraints and the promise -----------------------------------------------------------------------------------
 def test_a_cap_is_met_on_the_scored_rows_with_the_most_recall():
-    tuned = fitted(LogisticRegression(), m.Recall(), subject_to=m.fpr <= 0.02)
+    tuned = fitted(LogisticRegression(), m.Recall(), subject_to=m.fpr <= 0.02, rule="exact")
     frontier = tuned.frontier_
     assert tuned.best_score_ == frontier.tpr[1 - frontier.tnr <= 0.02 + 1e-12].max()
+
+
+def test_few_rows_have_a_rule_and_many_are_exact():
+    model = LogisticRegression()
+    exact, auto = fitted(model, m.FBeta(1), rule="exact"), fitted(model, m.FBeta(1))
+    f = auto.frontier_
+    assert exact.best_score_ == m.FBeta(1)(f.tpr, f.tnr, prevalence=f.prevalence).max()
+    assert auto.best_score_ < exact.best_score_
+    assert auto.best_threshold_ == fitted(model, m.FBeta(1), rule="shrunk").best_threshold_
+    capped = {"subject_to": m.fpr <= 0.02}
+    steady = fitted(model, m.Recall(), **capped)
+    assert steady.best_threshold_ == fitted(model, m.Recall(), **capped, rule="settled").best_threshold_
+    assert steady.best_threshold_ >= fitted(model, m.Recall(), **capped, rule="exact").best_threshold_
+    with pytest.raises(ValueError, match="rule='shrunk' has no margin for constraints"):
+        fitted(model, m.Recall(), **capped, rule="shrunk")
+    with pytest.raises(ValueError, match="rule='settled' has no say in it"):
+        fitted(model, m.Recall(), **capped, rule="settled", delta=0.1, cv=0.3)
 
 
 def test_precision_floor_and_several_constraints():

@@ -1,9 +1,10 @@
-"""The best threshold of a classifier that the user already has, exactly, for any measure and any constraints.
+"""The best threshold of a classifier that the user already has, for any measure and any constraints.
 
 Given a scikit-learn classifier with scores, a measure and constraints, find t for the rule "positive if score > t".
 Scores come from rows that the model was not fitted on: out-of-fold, or from one held-out part. The search over
-thresholds is `statistics.frontier` (every distinct one, one sort); the promise on unseen data, when `delta` is given,
-is `statistics.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
+thresholds is `statistics.frontier` (every distinct one, one sort); where few rows decide it is steadied by
+`statistics.shrinkage` or `statistics.resampling`; the promise on unseen data, when `delta` is given, is
+`statistics.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..statistics import frontier, order_statistic
+from ..statistics import frontier, order_statistic, shrinkage
 from ..statistics.frontier import Frontier
+from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
 from ._border import as_before
 from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
@@ -32,6 +34,8 @@ from ._users import Classifier
 from ._wrapper import WrapperMixin, route_fit, router_of, show_features
 
 Array = NDArray[np.float64]
+RULES = ("exact", "shrunk", "settled")
+DRAWN_BY = 0  # the seed of the bootstrap: the same rows have the same threshold
 # What `delta` may be, with its meaning in the message.
 DELTA = Number(0.0, 1.0, low_too=False, high_too=False, meaning="the probability that the promise fails")
 
@@ -42,10 +46,11 @@ def _scores_are_probabilities(self: ThresholdClassifier) -> bool:
 
 
 class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
-    """The exact best threshold of any classifier, for any measure and any constraints.
+    """The best threshold of any classifier, for any measure and any constraints.
 
     Every distinct threshold is tried, placed in the middle of its gap, on scores of rows that the model was not
-    fitted on. A row is called positive when its score is strictly above `best_threshold_`.
+    fitted on. A row is called positive when its score is strictly above `best_threshold_`. Where few rows decide, the
+    best point of the sample is noise, and `rule` says what is done about it.
 
     Parameters
     ----------
@@ -60,6 +65,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         If given, the one constraint ``fpr <= a`` (or ``fnr <= a``) holds on *unseen* data with probability
         ``1 - delta``. Needs ``cv`` to be a held-out share or "prefit", enough held-out rows of that class, and no
         sample weights; nothing is refitted.
+    rule : {"auto", "exact", "shrunk", "settled"}, default="auto"
+        "exact" is the best point on the scored rows. "shrunk" is the best one when labels are shrunk towards the
+        probabilities that the scores imply, the more so the fewer rows there are. "settled" is the point nearest to
+        the mean threshold of bootstrap draws, which meets constraints with a margin where few rows decide. "auto" is
+        "shrunk", under constraints "settled", and "exact" for a fitted model, with `delta`, and where rows are many.
     cv : int, float, splitter or "prefit", default=5
         Folds: out-of-fold scores, then `estimator` is refitted on all rows; with `groups`, whole groups are left out.
         A share such as 0.3: fitted on the rest, threshold set on the share, no refit. "prefit" (or a
@@ -104,6 +114,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         *,
         subject_to: Constraint | list[Constraint] | None = None,
         delta: float | None = None,
+        rule: str = "auto",
         cv: Any = 5,
         response_method: str = "auto",
         pos_label: Any = None,
@@ -114,6 +125,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.measure = measure
         self.subject_to = subject_to
         self.delta = delta
+        self.rule = rule
         self.cv = cv
         self.response_method = response_method
         self.pos_label = pos_label
@@ -125,6 +137,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         "measure": (MEASURE,),
         "subject_to": (ANYTHING,),  # read by as_constraints
         "delta": (DELTA, NOTHING),
+        "rule": (Words("auto", *RULES),),
         "cv": (CV,),
         "response_method": (Words("auto", "predict_proba", "decision_function"),),
         "pos_label": (ANYTHING,),
@@ -154,7 +167,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         else:
             model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method)
         found = frontier.scan(scored.scores, scored.is_positive, scored.weight)
-        choice = self._choose(found, scored, constraints)
+        choice = self._choose(found, scored, constraints, self._rule(constraints, splits))
         with as_before(self):
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
@@ -171,10 +184,34 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         rows = Stratum.of(labels.is_positive, groups, X)
         return read_cv(self.cv, rows, self.random_state, split_params=params)
 
-    def _choose(self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...]) -> frontier.Choice:
-        if self.delta is None:
-            return frontier.best_point(found, self.measure, constraints)
-        return frontier.best_point(found, self.measure, allowed=self._promised(found, scored, constraints[0]))
+    # -- the point that is taken --------------------------------------------------------------------------------
+    def _rule(self, constraints: tuple[Constraint, ...], splits: Splits) -> str:
+        if self.rule == "shrunk" and constraints:
+            raise ValueError("rule='shrunk' has no margin for constraints; take rule='settled', or 'exact'")
+        if self.rule not in ("auto", "exact") and self.delta is not None:
+            raise ValueError(f"delta sets the threshold by an order statistic; rule={self.rule!r} has no say in it")
+        if self.rule != "auto":
+            return self.rule
+        if splits.prefit or self.delta is not None:
+            return "exact"
+        return "settled" if constraints else "shrunk"
+
+    def _choose(
+        self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...], rule: str
+    ) -> frontier.Choice:
+        if self.delta is not None:
+            return frontier.best_point(found, self.measure, allowed=self._promised(found, scored, constraints[0]))
+        rows = scored.scores, scored.is_positive, scored.weight
+        if rule == "shrunk":
+            is_probability = resolve_response(self._inner(), self.response_method) == "predict_proba"
+            evidence = shrinkage.log_odds(scored.scores) if is_probability else scored.scores
+            return shrinkage.best_point(found, *rows, evidence, self.measure)
+        best = frontier.best_point(found, self.measure, constraints)
+        if rule == "exact":
+            return best
+        goal = Goal(self.measure, constraints)
+        verdict = Draws(scored.is_positive, scored.weight, DRAWN_BY).judge(scored.scores, found, goal)
+        return settled(verdict, found, best, goal)
 
     # -- the promise on unseen data -----------------------------------------------------------------------------
     def _check_promise(self, constraints: tuple[Constraint, ...], splits: Splits, weight: Array | None) -> None:

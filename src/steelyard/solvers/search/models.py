@@ -111,8 +111,8 @@ def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> 
             solver=effort.solver, sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed,
             max_passes=effort.max_passes,
         )  # fmt: skip
-        for model, one in zip(grid.models, found, strict=True):
-            W[position[model]] = one.w
+        for solved, one in zip(grid.models, found, strict=True):
+            W[position[solved]] = one.w
     for model in models:
         if isinstance(model, StreamModel):
             W[position[model]] = fit_stream(model, data, goal, effort.seed)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...statistics.shrinkage import count_of
 from .exploration import Candidate, Exploration
 from .models import Labelled, quantiles, units_of
 
@@ -32,17 +33,10 @@ def transferred(chosen: Candidate, exploration: Exploration, data: Labelled, w: 
     if not np.isfinite(threshold):
         return threshold
     share = exploration.share_called(chosen.model, chosen.point.threshold)
-    error = np.sqrt(share * (1.0 - share) / _count(data))
+    count = float(data.rows.n_rows) if data.weight is None else count_of(data.weight)
+    error = np.sqrt(share * (1.0 - share) / count)
     at = np.clip(1.0 - share + np.array([-error, error]), 0.0, 1.0)
     low, high = quantiles(data.rows.scores(w[None, :]), at, data.weight)[:, 0]
     if share == 0.0 or share == 1.0:  # beyond all training rows: the units are all there is
         return float(max(threshold, high) if share == 0.0 else min(threshold, low))
     return float(min(max(threshold, low), high))
-
-
-def _count(data: Labelled) -> float:
-    """How many rows there are: weights may be counts of rows, or shares of a whole."""
-    if data.weight is None:
-        return float(data.rows.n_rows)
-    total = float(data.weight.sum())
-    return max(total, total**2 / float(np.square(data.weight).sum()))
