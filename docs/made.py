@@ -20,6 +20,7 @@ import made_path
 import made_path_views
 import made_qvalue
 import made_structural
+import made_thresholds
 from made_tables import markdown
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
@@ -147,6 +148,7 @@ FROM = {  # tables made from a file of another name
 }
 TABLES = {
     "thresholds": thresholds_table,
+    "threshold_rules": made_thresholds.rules,
     "promise": promise_table,
     "online": made_online.online_table,
     "online_steps": made_online.online_steps_table,
