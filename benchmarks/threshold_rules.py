@@ -5,8 +5,8 @@ positives, tested on up to 6,000 others), five splits each; a forest, boosting a
 balanced accuracy, and recall under a cap of 5 % judged by the Neyman-Pearson score. Every threshold of one model is set
 from the same out-of-fold scores, which are computed once and kept in a folder: rules (also those that were tried
 without gain) are then compared without fitting anything again, each through its own `fit` over the stored scores.
-Beside them: the model as it is, class_weight="balanced", imbalanced-learn's BalancedRandomForest, EasyEnsemble and SMOTE, and our
-rule on top of the first two. Differences are means over splits, then over sets; p by Wilcoxon over sets.
+Beside them: the model as it is, class_weight="balanced", imbalanced-learn's BalancedRandomForest, EasyEnsemble and
+SMOTE, and our rule on top of the first two. Differences are means over splits, then over sets; p by Wilcoxon over sets.
 
     pip install imbalanced-learn
     STEELYARD_DATA=... python benchmarks/threshold_rules.py FOLDER [sets]

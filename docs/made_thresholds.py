@@ -23,8 +23,8 @@ def rules(found):
     ]
     sets = max(cell["sets"] for cell in found["cells"].values())
     note = (
-        f"The default rule over {sets} sets and samples, {found['seeds']} splits each, and its lead over every other, in "
-        "points with the standard error over sets; bold where Wilcoxon's test says p < 0.05. Under the cap the "
+        f"The default rule over {sets} sets and samples, {found['seeds']} splits each, and its lead over every other, "
+        "in points with the standard error over sets; bold where Wilcoxon's test says p < 0.05. Under the cap the "
         "Neyman-Pearson score is compared; what has no constraints loses it by breaking the cap."
     )
     return note + "\n\n" + markdown(("model, measure", "ours", *NAMES.values()), body)

@@ -33,21 +33,6 @@ def test_leads_come_with_their_standard_error():
     assert "F1 +0.000 +- 0.000" in tuned
 
 
-def test_one_fit_serves_all_goals_as_one_fit_each_would(outcomes):
-    """The demo reuses out-of-fold scores; the result is that of a ThresholdClassifier of its own."""
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    X, digit = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0
-    )
-    goal = demo.GOALS[2]
-    own = demo.ThresholdClassifier(demo.logistic(), goal.measure).fit(X_train, y_train)
-    shown = next(o for o in outcomes if o.goal is goal and o.contender == "its threshold tuned")
-    assert goal.measure.score(y_test, own.predict(X_test)) == pytest.approx(shown.value)
-
-
 def test_picture_is_svg_with_all_points(outcomes):
     root = ET.fromstring(demo.picture(outcomes))
     assert root.tag.endswith("svg")
