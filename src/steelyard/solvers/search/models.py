@@ -208,18 +208,19 @@ def quantiles(scores: Array, at: Array, weight: Array | None = None) -> Array:
     the others) it is the middle: just below and just above the share are averaged. A row of weight 2 is two rows.
     """
     around = np.concatenate([at - 1e-9, at + 1e-9])
-    ordered = np.sort(scores, axis=0) if weight is None else scores
-    columns = []
-    for column in ordered.T:
-        if weight is None:
-            place = np.ceil(around * len(column)) - 1
-        else:
-            order = np.argsort(column)
-            column, below = column[order], np.cumsum(weight[order])
-            place = np.searchsorted(below, around * below[-1])
-        columns.append(column[np.clip(place, 0, len(column) - 1).astype(np.intp)])
-    found = np.stack(columns, axis=1)
+    if weight is None:
+        place = np.clip(np.ceil(around * len(scores)) - 1, 0, len(scores) - 1).astype(np.intp)
+        found = np.partition(scores, np.unique(place), axis=0)[place]
+    else:
+        found = np.stack([_weighted_quantiles(column, around, weight) for column in scores.T], axis=1)
     return np.asarray(0.5 * (found[: len(at)] + found[len(at) :]))
+
+
+def _weighted_quantiles(scores: Array, at: Array, weight: Array) -> Array:
+    order = np.argsort(scores)
+    below = np.cumsum(weight[order])
+    place = np.searchsorted(below, at * below[-1])
+    return np.asarray(scores[order][np.clip(place, 0, len(scores) - 1)])
 
 
 def costs_of_ratio(ratio: float, prevalence: float) -> Pair:
