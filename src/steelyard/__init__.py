@@ -31,6 +31,9 @@ _HOMES = {
     "PriorShiftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
+    "ModelFileError": "files",
+    "load": "saving",
+    "save": "saving",
     "Frontier": "statistics.frontier",
     "InfeasibleError": "statistics.frontier",
     "q_values": "statistics.target_decoy",
@@ -46,6 +49,7 @@ __all__ = [
     "FrontierDisplay",
     "InfeasibleError",
     "MeasureClassifier",
+    "ModelFileError",
     "NeymanPearsonClassifier",
     "NeymanPearsonDisplay",
     "OnlineClassifier",
@@ -57,9 +61,11 @@ __all__ = [
     "StructuralSVM",
     "ThresholdClassifier",
     "__version__",
+    "load",
     "measures",
     "q_values",
     "quantification",
+    "save",
     "streams",
 ]
 
@@ -74,6 +80,7 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
+    from .files import ModelFileError
     from .plots import (
         BiasDisplay,
         CostPathDisplay,
@@ -83,6 +90,7 @@ if TYPE_CHECKING:
         PriorShiftDisplay,
     )
     from .quantification import Quantifier, StreamQuantifier
+    from .saving import load, save
     from .statistics.frontier import Frontier, InfeasibleError
     from .statistics.target_decoy import q_values
 

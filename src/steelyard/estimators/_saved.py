@@ -1,0 +1,252 @@
+"""What a file holds of every estimator here: its parameters, and the fitted attributes that are listed below.
+
+An attribute that `fit` sets and that is not listed is noticed when the estimator is saved, by every test that saves
+one. Estimators of scikit-learn that only hold others (a `Pipeline`, a `FrozenEstimator`, `OneVsRestClassifier`) are
+described too, so that ours may stand in them; all others are left to skops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+
+from ..files.errors import ModelFileError
+from ..files.kinds import (
+    ANYTHING,
+    COLUMNS,
+    COUNT,
+    FINITE,
+    FLAG,
+    Array,
+    ByName,
+    Each,
+    Fields,
+    Having,
+    Is,
+    Labels,
+    Maybe,
+    Names,
+    Number,
+    Text,
+    check_fields,
+)
+from ..files.values import Description
+from ..rows import Rows
+from ..solvers.decoys.q_value import MatchScore
+from ..solvers.kernel.expansion import KernelExpansion, LinearScore
+from ..solvers.path.approximate import ApproximatePath
+from ..solvers.path.exact import ExactPath
+from ..solvers.path.joined import JoinedPath
+from ..solvers.path.problem import ModelPath
+from ..solvers.status import Status
+from ..solvers.stream.learner import Learner
+from ..solvers.stream.mini_batch import MiniBatchLearner
+from ..solvers.stream.problem import BY_NAME
+from ..statistics.frontier import Frontier
+from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
+from ._saved_parts import PARTS
+from .cost_path import CostClassifier, CostPath
+from .expected_fbeta import ExpectedFBetaClassifier
+from .measure_classifier import MeasureClassifier
+from .neyman_pearson import NeymanPearsonClassifier
+from .online import OnlineClassifier
+from .q_value import QValueClassifier
+from .quantile_path import QuantileModel, QuantilePath
+from .structural import StructuralSVM
+from .threshold import ThresholdClassifier
+
+FORGOTTEN = {"_metadata_requests", "_sklearn_output_config"}  # what scikit-learn keeps of how it was asked to behave
+
+
+def estimator(kind: type, fitted: Fields, sound: Callable[[Any], None] = lambda model: None) -> Description:
+    """Parameters as the constructor takes them, and either no fitted attribute or all that are listed."""
+
+    def state_of(model: Any) -> dict[str, Any]:
+        parameters = model.get_params(deep=False)
+        held = {name: value for name, value in vars(model).items() if name not in {*parameters, *FORGOTTEN}}
+        strange = sorted(set(held) - set(fitted))
+        if strange:
+            raise ModelFileError(
+                f"this {kind.__name__} has the attribute {strange[0]!r}, for which there is no place in a file: delete "
+                "it, and save again"
+            )
+        return {"parameters": parameters, "fitted": held}
+
+    def make(state: dict[str, Any]) -> Any:
+        check_fields({"parameters": ByName(ANYTHING), "fitted": ByName(ANYTHING)}, state)
+        model = kind(**state["parameters"])
+        held = state["fitted"]
+        if held:
+            if hasattr(model, "_check_parameters"):
+                model._check_parameters()
+            check_fields(fitted, held)
+            vars(model).update(held)
+            if "_positive" in held:
+                fits(held["_positive"] in held["classes_"].tolist(), "the positive label and the classes")
+            sound(model)
+        return model
+
+    return Description(kind.__name__, kind, state_of, make)
+
+
+def fits(good: Any, what: str) -> None:
+    """Raise unless the parts fit each other."""
+    if not good:
+        raise ValueError(f"{what} do not fit each other")
+
+
+# -- attributes that many have ------------------------------------------------------------------------------------
+SEEN: Fields = {"n_features_in_": COLUMNS, "feature_names_in_": Maybe(Names())}
+SEEN_BY_MODEL: Fields = {"n_features_in_": Maybe(COLUMNS), "feature_names_in_": Maybe(Names())}
+BINARY: Fields = {"classes_": Labels(2), "_positive": ANYTHING}
+LINEAR: Fields = {**SEEN, **BINARY, "coef_": Array("f8", 1, "d"), "intercept_": Array("f8", 1)}
+CLASSIFIER = Having("predict", "classes_")
+ANY_NUMBER = Number(nan=True)
+ANY_OFFSET = Array("f8", 1, low=-np.inf, high=np.inf)  # infinite where nothing may be called positive
+MODEL_PATH = Is(ExactPath, ApproximatePath, JoinedPath)
+MODEL_FEATURES = Is(LinearFeatures, KernelColumns, KernelFeatures)
+
+
+# -- paths ------------------------------------------------------------------------------------------------------
+def _columns_of(features: Any, d: int) -> int:
+    """How many numbers a model on these features has; d is the number of columns of X."""
+    if isinstance(features, LinearFeatures):
+        return d + features.constant
+    if isinstance(features, KernelColumns):
+        if features.columns is not None:
+            fits(np.all(features.columns < d), "the columns of a kernel matrix and X")
+            return len(features.columns)
+        fits(features.vectors is not None and features.vectors.n_cols == d, "the vectors of a kernel and X")
+        return features._n_columns()
+    if features.landmarks_ is None:
+        fits(np.all(features.pivots_ < d), "the columns of a kernel matrix and X")
+    else:
+        fits(features.landmarks_.shape[1] == d, "the vectors of a kernel and X")
+    return len(features.triangle_) + bool(features.constant)
+
+
+def _size_of(path: ModelPath) -> int:
+    if isinstance(path, JoinedPath):
+        fits(_size_of(path.first) == _size_of(path.rest), "the parts of a path")
+        return _size_of(path.rest)
+    return int(path.w.shape[1]) if isinstance(path, ApproximatePath) else path.problem.model_size  # type: ignore[attr-defined]
+
+
+def _sound_path(model: Any) -> None:
+    path, d = model._path, model.n_features_in_
+    fits(_columns_of(model._features, d) == _size_of(path), "the features and the models of a path")
+    fits(model.tau_range_ == (path.start, path.end), "the range of tau and a path")
+    fits(isinstance(model._features, LinearFeatures) == (model.kernel == "linear"), "the kernel and the features")
+    if isinstance(model._features, LinearFeatures):
+        fits(model._features.constant == bool(model.fit_intercept), "the intercept and the features")
+
+
+def _sound_cost_path(model: Any) -> None:
+    _sound_path(model)
+    fits(model._train.n_cols == model.n_features_in_, "the training rows and the number of columns")
+
+
+def _sound_point(model: Any) -> None:
+    fits(_columns_of(model._features, model.n_features_in_) == len(model._w), "the features and a model")
+
+
+PATH: Fields = {
+    **SEEN, "_path": MODEL_PATH, "_features": MODEL_FEATURES, "kinks_": Array("f8", "k", low=0, high=1),
+    "tau_range_": Each(Number(0.0, 1.0), 2), "n_iter_": COUNT,
+}  # fmt: skip
+POINT: Fields = {**SEEN, "_features": MODEL_FEATURES, "_w": Array("f8", "w")}
+PATHS = (
+    estimator(
+        CostPath,
+        {**PATH, **BINARY, "method_": Text(("exact", "approximate")), "gap_": Number(0.0, nan=True),
+         "_train": Is(Rows), "_recrossing": Maybe(Number(0.0, 1.0)), "_sample_size": Number(1.0)},
+        _sound_cost_path,
+    ),
+    estimator(QuantilePath, {**PATH, "_middle": FINITE}, _sound_path),
+    estimator(
+        CostClassifier,
+        {**POINT, **BINARY, "coef_": Maybe(Array("f8", 1, "d")), "intercept_": Maybe(Array("f8", 1))},
+        _sound_point,
+    ),
+    estimator(
+        QuantileModel,
+        {**POINT, "_middle": FINITE, "coef_": Maybe(Array("f8", "d")), "intercept_": Maybe(FINITE)},
+        _sound_point,
+    ),
+)  # fmt: skip
+
+
+# -- linear and kernel models -----------------------------------------------------------------------------------
+def _sound_online(model: Any) -> None:
+    learner = model._learner
+    fits(learner.n_features == model.n_features_in_, "the learner and the number of columns")
+    fits(isinstance(learner.problem.solver, BY_NAME[model.solver_]), "the learner and the solver")
+
+
+def _sound_neyman_pearson(model: Any) -> None:
+    score = model._score
+    width = len(score.w) if isinstance(score, LinearScore) else score.vectors.shape[1]
+    fits(width == model.n_features_in_, "the score and the number of columns")
+
+
+def _sound_q_value(model: Any) -> None:
+    features = model._model.features
+    width = len(model._model.w) if features is None else features.points.shape[1]
+    fits(width == model.n_features_in_, "the score and the number of columns")
+
+
+LINEAR_MODELS = (
+    estimator(
+        MeasureClassifier,
+        {**LINEAR, "C_": ANY_NUMBER, "loss_": Text(), "costs_": Each(ANY_NUMBER, 2), "gap_": ANY_NUMBER,
+         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": Maybe(Array("f8", "l"))},
+    ),
+    estimator(
+        OnlineClassifier,
+        {**SEEN, **BINARY, "_learner": Is(Learner, MiniBatchLearner), "solver_": Text(tuple(BY_NAME)),
+         "n_iter_": COUNT, "_scales_seen": FLAG},
+        _sound_online,
+    ),
+    estimator(
+        StructuralSVM,
+        {**LINEAR, "objective_": ANY_NUMBER, "gap_": ANY_NUMBER, "n_iter_": COUNT, "search_": Text(),
+         "status_": Is(Status)},
+    ),
+    estimator(
+        NeymanPearsonClassifier,
+        {**SEEN, **BINARY, "_score": Is(LinearScore, KernelExpansion), "_threshold": Number(), "C_": Maybe(FINITE),
+         "gamma_": Maybe(FINITE), "solver_": Text(), "n_iter_": COUNT, "intercept_": ANY_OFFSET,
+         "support_": Maybe(Array("i8", "s", low=0)), "dual_coef_": Maybe(Array("f8", 1, "s")),
+         "coef_": Maybe(Array("f8", 1, "d")), "multiplier_": ANY_NUMBER, "fpr_train_": ANY_NUMBER,
+         "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2)},
+        _sound_neyman_pearson,
+    ),
+    estimator(
+        QValueClassifier,
+        {**SEEN, **BINARY, "_model": Is(MatchScore), "n_iter_": COUNT, "recipe_": Text(),
+         "held_out_": ByName(ANY_NUMBER), "coef_": Maybe(Array("f8", 1, "d")), "intercept_": Maybe(ANY_OFFSET)},
+        _sound_q_value,
+    ),
+)  # fmt: skip
+
+# -- those around other classifiers -----------------------------------------------------------------------------
+WRAPPERS = (
+    estimator(
+        ThresholdClassifier,
+        {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": FINITE,
+         "best_score_": ANY_NUMBER},
+    ),
+    estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),
+    estimator(Pipeline, {}),
+    estimator(FrozenEstimator, {}),
+    estimator(
+        OneVsRestClassifier,
+        {**SEEN_BY_MODEL, "estimators_": Each(Having("predict"), type=list), "label_binarizer_": Having("classes_")},
+    ),
+)  # fmt: skip
+DESCRIPTIONS = (*PARTS, *PATHS, *LINEAR_MODELS, *WRAPPERS)

@@ -1,0 +1,129 @@
+"""Measures and constraints as lists: the name of the node, and what its constructor takes. Never code.
+
+    FBeta(1) + 0.5 * tpr  ->  ["Sum", ["FBeta", 1], ["Product", ["Constant", 0.5], ["Variable", "tpr"]]]
+
+Only the nodes of `steelyard.measures` have names here. A measure that somebody else wrote as a class or a function is
+code, and is refused when it is saved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..measures import NAMED, Constraint, Measure, functions
+from ..measures.arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
+from ..measures.binding import At, Declared
+from .errors import ModelFileError
+
+# What each constructor takes, a letter each: a measure, a number, a word, a flag, a pair of numbers; * is "all others".
+_TAKES: dict[type[Measure], str] = {
+    Variable: "w", Constant: "n", Sum: "mm", Difference: "mm", Product: "mm", Quotient: "mm", Negative: "m",
+    functions.Log: "m", functions.Power: "mn", functions.Absolute: "m", functions.Minimum: "m*",
+    functions.Maximum: "m*", functions.GeometricMean: "m*", functions.QuadraticMean: "m*",
+    functions.HarmonicMean: "mmp", Declared: "mnnf", At: "mn",
+}  # fmt: skip
+_KINDS: list[type[Measure]] = [*NAMED, *_TAKES]
+_NODES = {kind.__name__: kind for kind in _KINDS}
+# A tree that people write has some ten nodes; each is analysed, some in milliseconds, and some by recursion.
+MOST_NODES, DEEPEST = 1_000, 60
+
+
+def expression_to_list(measure: Measure) -> list[Any]:
+    """The tree as lists, numbers and words."""
+    return _written(measure, _Budget(ModelFileError))
+
+
+def expression_from_list(given: Any) -> Measure:
+    return _read(given, _Budget(ValueError))
+
+
+def constraint_to_list(constraint: Constraint) -> list[Any]:
+    return [expression_to_list(constraint.left), constraint.sense, expression_to_list(constraint.right)]
+
+
+def constraint_from_list(given: Any) -> Constraint:
+    if not isinstance(given, list) or len(given) != 3:
+        raise ValueError("a constraint is two measures and a comparison")
+    return Constraint(expression_from_list(given[0]), given[1], expression_from_list(given[2]))
+
+
+class _Budget:
+    """How many nodes may still come, and how deep they may be."""
+
+    def __init__(self, error: Callable[[str], Exception]) -> None:
+        self.error, self.left, self.depth = error, MOST_NODES, 0
+
+    def __enter__(self) -> None:
+        self.left, self.depth = self.left - 1, self.depth + 1
+        if self.left < 0 or self.depth > DEEPEST:
+            raise self.error(f"a measure in a file has at most {MOST_NODES} parts and is at most {DEEPEST} deep")
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+
+def _written(measure: Measure, budget: _Budget) -> list[Any]:
+    kind = type(measure)
+    if _NODES.get(kind.__name__) is not kind:
+        raise ModelFileError(
+            f"the measure {kind.__module__}.{kind.__qualname__} is Python code of your own, and a file holds no code: "
+            "write it as an expression of steelyard.measures, or save without it"
+        )
+    with budget:
+        return [kind.__name__, *(_part(part, budget) for part in measure._key())]
+
+
+def _part(part: Any, budget: _Budget) -> Any:
+    if isinstance(part, Measure):
+        return _written(part, budget)
+    if isinstance(part, tuple):
+        return {"pair": [float(number) for number in part]}
+    if isinstance(part, float) and not math.isfinite(part):
+        return {"end": "low" if part < 0 else "high"}
+    return part
+
+
+def _read(given: Any, budget: _Budget) -> Measure:
+    if not isinstance(given, list) or not given or not isinstance(given[0], str) or given[0] not in _NODES:
+        raise ValueError(f"there is no measure {given[0] if isinstance(given, list) and given else given!r}"[:100])
+    kind = _NODES[given[0]]
+    with budget:
+        parts = [_part_of(part, budget) for part in given[1:]]
+    if kind in _TAKES:
+        _check_parts(kind, parts)
+    return kind(*parts)
+
+
+def _part_of(part: Any, budget: _Budget) -> Any:
+    if isinstance(part, list):
+        return _read(part, budget)
+    if isinstance(part, dict):
+        if part in ({"end": "low"}, {"end": "high"}):
+            return -math.inf if part["end"] == "low" else math.inf
+        pair = part.get("pair")
+        if not isinstance(pair, list) or not all(_is_number(number) for number in pair):
+            raise ValueError("a part of a measure is neither a measure nor a number")
+        return tuple(pair)
+    return part
+
+
+def _check_parts(kind: type[Measure], parts: list[Any]) -> None:
+    takes = _TAKES[kind]
+    letters = takes[0] * len(parts) if takes.endswith("*") else takes
+    if len(letters) != len(parts) or not all(_FITS[letter](part) for letter, part in zip(letters, parts, strict=True)):
+        raise ValueError(f"the measure {kind.__name__} is not made of such parts")
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, (int, float)) and not isinstance(part, bool)
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "m": lambda part: isinstance(part, Measure),
+    "n": _is_number,
+    "w": lambda part: isinstance(part, str),
+    "f": lambda part: isinstance(part, bool),
+    "p": lambda part: isinstance(part, tuple) and len(part) == 2,
+}
