@@ -25,6 +25,7 @@ from ..solvers.stream.problem import BY_NAME, REWARDS, Pass
 from ..statistics.frontier import InfeasibleError
 from ..streams.checkpoint import Checkpoint, CheckpointError
 from ..streams.chunks import as_chunks
+from ..streams.seen import Seen
 from ._binary import Labels, positive_label
 from ._border import as_before, rows_and_y, rows_to_score
 from ._linear import LinearMixin
@@ -270,27 +271,30 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
     def _learn_chunks(self, chunks: Iterable[Any], checkpoint: Any, every: int, classes: Any) -> None:
         saved = None if checkpoint is None else Checkpoint.load(checkpoint, self._resume)
         done = 0 if saved is None else saved.rows
-        written, seen = done, 0
+        written, seen = done, Seen()
         with Progress(self.verbose) as progress:
             for chunk in as_chunks(chunks):
-                seen += len(chunk)
-                if seen <= done:
+                before = seen.n_rows
+                seen.see(chunk)
+                if saved is not None and before < saved.rows:
+                    saved.check_stream(seen)
+                if seen.n_rows <= done:
                     continue
-                chunk = chunk.last(seen - done) if seen - len(chunk) < done else chunk
-                done = seen
+                chunk = chunk.last(seen.n_rows - done) if before < done else chunk
+                done = seen.n_rows
                 self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.sample_weight)
                 progress.update(len(chunk), self._message(self._learner))
                 if checkpoint is not None and done - written >= every:
-                    self._checkpoint(done).save(checkpoint)
+                    self._checkpoint(seen).save(checkpoint)
                     written = done
-        if seen < done:
+        if seen.n_rows < done:
             raise ValueError(
-                f"the checkpoint has learned {done} rows but the stream has only {seen}: is it the same stream?"
+                f"the checkpoint has learned {done} rows but the stream has only {seen.n_rows}: is it the same stream?"
             )
         if not self.__sklearn_is_fitted__():
             raise ValueError("the stream is empty: there is nothing to learn from")
         if checkpoint is not None and done > written:
-            self._checkpoint(done).save(checkpoint)
+            self._checkpoint(seen).save(checkpoint)
 
     # -- what has been learned ----------------------------------------------------------------------------------
     @property
@@ -364,7 +368,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         curve = learner.curve()
         return f"{self.measure!r} {curve['measure'][-1]:.4f}" if len(curve["rows"]) else ""
 
-    def _checkpoint(self, rows: int) -> Checkpoint:
+    def _checkpoint(self, seen: Seen) -> Checkpoint:
         problem = self._learner.problem
         return Checkpoint(
             problem=repr(dataclasses.replace(problem, seed=0)),
@@ -373,8 +377,9 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
             positive=int(self._positive == self.classes_[1]),
             n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
-            rows=rows,
+            rows=seen.n_rows,
             state=self._learner.save(),
+            seen=list(seen.digests),
         )
 
     def _resume(self, saved: Checkpoint) -> None:

@@ -14,7 +14,6 @@ Rows of no weight are left out. It is slow next to NEMSIS, by design: O(B+ B-) a
 
 from __future__ import annotations
 
-import io
 import threading
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,12 +22,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ...files.kinds import Array as Numbers
+from ...files.kinds import Fields, Is, Number, check_fields
+from ...files.values import from_bytes, to_bytes
 from ...rows import Rows
 from .learner import CURVE, Array, BadRowError, LinearModel
 from .problem import IN_ORDER, OnePassMiniBatch, Pass, Problem
 from .threshold import AT_THE_END
 
 GRIDS = 64  # tables of 1 - M that are kept, one for each number of positives in a buffer: at 500 rows 0.5 MB each
+
+_COUNT = Number(0, 2**62, whole=True)
+_STATE: Fields = {
+    "w": Numbers("f8", "w"), "total": Numbers("f8", "w"), "steps": _COUNT, "square_norm": Number(0.0), "n_rows": _COUNT,
+    "waiting": Is(Rows), "y": Numbers("i1", "n", low=-1, high=1), "weight": Numbers("f8", "n", low=1e-323),
+}  # fmt: skip
 
 
 class Buffer:
@@ -178,38 +186,23 @@ class MiniBatchLearner:
         return MiniBatchLearner(self.problem, self.n_features, self._state)
 
     def save(self) -> bytes:
-        state, out = self._state, io.BytesIO()
-        X = sp.csr_matrix(state.waiting.rows.source)
-        np.savez(
-            out, w=state.w, total=state.total, numbers=np.array([state.steps, state.square_norm, state.n_rows]),
-            data=X.data, indices=X.indices, indptr=X.indptr, sparse=state.waiting.rows.is_sparse,
-            y=state.waiting.y, weight=state.waiting.weight,
-        )  # fmt: skip
-        return out.getvalue()
+        state, waiting = self._state, self._state.waiting
+        parts = {"waiting": waiting.rows, "y": waiting.y, "weight": waiting.weight}
+        numbers = {name: getattr(state, name) for name in ("w", "total", "steps", "square_norm", "n_rows")}
+        return to_bytes("state", {**numbers, **parts})
 
     def load(self, state: bytes) -> None:
         """Raises ValueError, and changes nothing, if the bytes are not the state of a learner of this problem."""
         try:
-            with np.load(io.BytesIO(state), allow_pickle=False) as saved:
-                found = self._read({name: saved[name] for name in saved.files})
-        except Exception as error:
+            parts = from_bytes("state", state)
+            check_fields(_STATE, parts, {"w": len(self._state.w)})
+            rows = parts["waiting"]
+            if rows.shape != (len(parts["y"]), self.n_features) or rows.which is not None:
+                raise ValueError("the rows that wait are not as many as their labels, or of other features")
+        except (TypeError, ValueError) as error:
             raise ValueError(f"the saved state is not one of this learner: {error}") from error
-        self._state = found
-
-    def _read(self, saved: dict[str, NDArray[Any]]) -> State:
-        w, total, (steps, square_norm, n_rows) = saved["w"], saved["total"], saved["numbers"].tolist()
-        y, weight = saved["y"], saved["weight"]
-        if w.shape != self._state.w.shape or total.shape != w.shape or {w.dtype, total.dtype} != {np.dtype(float)}:
-            raise ValueError("it is of another number of features")
-        if weight.shape != y.shape or y.ndim != 1 or y.dtype != np.int8 or not np.all(weight > 0.0):
-            raise ValueError("labels and weights do not fit each other")
-        X = sp.csr_matrix((len(y), self.n_features), dtype=saved["data"].dtype)
-        X.data, X.indices, X.indptr = saved["data"], saved["indices"], saved["indptr"]
-        rows = Rows.of(X)
-        return State(
-            w, total, Buffer(rows if saved["sparse"] else Rows.of(rows.source.toarray()), y, weight.astype(float)),
-            int(steps), float(square_norm), int(n_rows),
-        )  # fmt: skip
+        waiting = Buffer(rows, parts.pop("y"), parts.pop("weight"))
+        self._state = State(**{**parts, "waiting": waiting})
 
     def __getstate__(self) -> dict[str, Any]:
         return {"problem": self.problem, "n_features": self.n_features, "state": self.save()}
