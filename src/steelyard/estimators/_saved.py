@@ -22,11 +22,13 @@ from ..files.kinds import (
     COUNT,
     FINITE,
     FLAG,
+    REAL,
     Array,
     ByName,
     Each,
     Fields,
     Having,
+    IfThere,
     Is,
     Labels,
     Maybe,
@@ -101,8 +103,8 @@ def fits(good: Any, what: str) -> None:
 
 
 # -- attributes that many have ------------------------------------------------------------------------------------
-SEEN: Fields = {"n_features_in_": COLUMNS, "feature_names_in_": Maybe(Names())}
-SEEN_BY_MODEL: Fields = {"n_features_in_": Maybe(COLUMNS), "feature_names_in_": Maybe(Names())}
+SEEN: Fields = {"n_features_in_": COLUMNS, "feature_names_in_": IfThere(Names())}
+SEEN_BY_MODEL: Fields = {"n_features_in_": IfThere(COLUMNS), "feature_names_in_": IfThere(Names())}
 BINARY: Fields = {"classes_": Labels(2), "_positive": ANYTHING}
 LINEAR: Fields = {**SEEN, **BINARY, "coef_": Array("f8", 1, "d"), "intercept_": Array("f8", 1)}
 CLASSIFIER = Having("predict", "classes_")
@@ -167,15 +169,15 @@ PATHS = (
          "_train": Is(Rows), "_recrossing": Maybe(Number(0.0, 1.0)), "_sample_size": Number(1.0)},
         _sound_cost_path,
     ),
-    estimator(QuantilePath, {**PATH, "_middle": FINITE}, _sound_path),
+    estimator(QuantilePath, {**PATH, "_middle": REAL}, _sound_path),
     estimator(
         CostClassifier,
-        {**POINT, **BINARY, "coef_": Maybe(Array("f8", 1, "d")), "intercept_": Maybe(Array("f8", 1))},
+        {**POINT, **BINARY, "coef_": IfThere(Array("f8", 1, "d")), "intercept_": IfThere(Array("f8", 1))},
         _sound_point,
     ),
     estimator(
         QuantileModel,
-        {**POINT, "_middle": FINITE, "coef_": Maybe(Array("f8", "d")), "intercept_": Maybe(FINITE)},
+        {**POINT, "_middle": REAL, "coef_": IfThere(Array("f8", "d")), "intercept_": IfThere(FINITE)},
         _sound_point,
     ),
 )  # fmt: skip
@@ -204,7 +206,7 @@ LINEAR_MODELS = (
     estimator(
         MeasureClassifier,
         {**LINEAR, "C_": ANY_NUMBER, "loss_": Text(), "costs_": Each(ANY_NUMBER, 2), "gap_": ANY_NUMBER,
-         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": Maybe(Array("f8", "l"))},
+         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": IfThere(Array("f8", "l"))},
     ),
     estimator(
         OnlineClassifier,
@@ -219,17 +221,17 @@ LINEAR_MODELS = (
     ),
     estimator(
         NeymanPearsonClassifier,
-        {**SEEN, **BINARY, "_score": Is(LinearScore, KernelExpansion), "_threshold": Number(), "C_": Maybe(FINITE),
-         "gamma_": Maybe(FINITE), "solver_": Text(), "n_iter_": COUNT, "intercept_": ANY_OFFSET,
-         "support_": Maybe(Array("i8", "s", low=0)), "dual_coef_": Maybe(Array("f8", 1, "s")),
-         "coef_": Maybe(Array("f8", 1, "d")), "multiplier_": ANY_NUMBER, "fpr_train_": ANY_NUMBER,
+        {**SEEN, **BINARY, "_score": Is(LinearScore, KernelExpansion), "_threshold": Number(real=True),
+         "C_": Maybe(FINITE), "gamma_": Maybe(FINITE), "solver_": Text(), "n_iter_": COUNT, "intercept_": ANY_OFFSET,
+         "support_": IfThere(Array("i8", "s", low=0)), "dual_coef_": IfThere(Array("f8", 1, "s")),
+         "coef_": IfThere(Array("f8", 1, "d")), "multiplier_": ANY_NUMBER, "fpr_train_": ANY_NUMBER,
          "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2)},
         _sound_neyman_pearson,
     ),
     estimator(
         QValueClassifier,
         {**SEEN, **BINARY, "_model": Is(MatchScore), "n_iter_": COUNT, "recipe_": Text(),
-         "held_out_": ByName(ANY_NUMBER), "coef_": Maybe(Array("f8", 1, "d")), "intercept_": Maybe(ANY_OFFSET)},
+         "held_out_": ByName(ANY_NUMBER), "coef_": IfThere(Array("f8", 1, "d")), "intercept_": IfThere(ANY_OFFSET)},
         _sound_q_value,
     ),
 )  # fmt: skip
@@ -238,7 +240,7 @@ LINEAR_MODELS = (
 WRAPPERS = (
     estimator(
         ThresholdClassifier,
-        {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": FINITE,
+        {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": REAL,
          "best_score_": ANY_NUMBER},
     ),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),

@@ -18,6 +18,7 @@ from ..files.kinds import (
     FINITE,
     FLAG,
     LARGEST,
+    REAL,
     Array,
     ByName,
     Fields,
@@ -54,7 +55,7 @@ VECTOR = Array("f8", "w")
 
 
 def frozen(kind: type, fields: Fields, sound: Callable[[Any], None] = lambda made: None) -> Description:
-    """Of a dataclass: its fields. Those that are None by default may be missing."""
+    """Of a dataclass: its fields."""
 
     def state_of(value: Any) -> dict[str, Any]:
         return {name: getattr(value, name) for name in fields}
@@ -229,16 +230,16 @@ def _make_status(state: dict[str, Any]) -> Status:
 
 
 SCORES = (
-    frozen(LinearScore, {"w": VECTOR, "bias": FINITE}),
+    frozen(LinearScore, {"w": VECTOR, "bias": REAL}),
     frozen(KernelFunction, {"name": Text(KERNELS), "gamma": POSITIVE, "degree": SMALL_COUNT, "coef0": FINITE}),
     frozen(
         KernelExpansion,
-        {"vectors": Table("s", "d"), "coef": Array("f8", "s"), "bias": FINITE, "function": Is(KernelFunction)},
+        {"vectors": Table("s", "d"), "coef": Array("f8", "s"), "bias": REAL, "function": Is(KernelFunction)},
         _sound_expansion,
     ),
     frozen(Landmarks, {"points": Array("f8", "m", "d"), "whiten": Array("f8", "m", "r"), "gamma": POSITIVE}),
     # No threshold is low enough where no target may be accepted: the intercept is then minus infinity.
-    frozen(MatchScore, {"w": VECTOR, "intercept": Number(), "features": Maybe(Is(Landmarks))}, _sound_match),
+    frozen(MatchScore, {"w": VECTOR, "intercept": Number(real=True), "features": Maybe(Is(Landmarks))}, _sound_match),
     Description("Status", Status, lambda made: {"ended": int(made.ended), "where": made.where}, _make_status),
     frozen(
         Frontier,

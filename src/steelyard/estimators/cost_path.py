@@ -64,7 +64,8 @@ class CostClassifier(BinaryMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
-        return self._sign * self._features.scores(rows_to_score(self, X), self._w)
+        rows = rows_to_score(self, X)
+        return self._sign * self._features.scores(rows, self._w)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""

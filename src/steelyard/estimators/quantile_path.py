@@ -41,7 +41,8 @@ class QuantileModel(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The quantile of y at each row."""
-        return self._features.scores(rows_to_score(self, X), self._w) + self._middle
+        rows = rows_to_score(self, X)
+        return self._features.scores(rows, self._w) + self._middle
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_w" in vars(self)

@@ -1,6 +1,6 @@
 """What a part of a saved object may be, declared once, and checked when it is read.
 
-    {"n_features_in_": COUNT, "coef_": Array("f8", 1, "d"), "classes_": Labels(2), "levels_": Maybe(Array("f8", "n"))}
+    {"n_features_in_": COUNT, "coef_": Array("f8", 1, "d"), "classes_": Labels(2), "levels_": IfThere(Array("f8", "n"))}
 
 A size that is a word, such as "d", is the same wherever that word stands in one object; ``n_features_in_`` is "d" too.
 "*" is any size.
@@ -42,7 +42,7 @@ def check_fields(fields: Fields, state: Mapping[str, Any], sizes: Sizes | None =
         raise ValueError(f"{strange[0]!r} is not among its parts")
     for name, kind in fields.items():
         if name not in state:
-            if isinstance(kind, Maybe):
+            if isinstance(kind, IfThere):
                 continue
             raise ValueError(f"{name} is missing")
         try:
@@ -58,16 +58,18 @@ def _expect(good: bool, words: str) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """A number from `low` to `high`; NaN only where `nan` says so."""
+    """A number from `low` to `high`; NaN only where `nan` says so, and of a `whole` or a `real` type only."""
 
     low: float = -math.inf
     high: float = math.inf
     nan: bool = False
     whole: bool = False
+    real: bool = False
     size: str = ""  # the word for it, where it is a size
 
     def check(self, value: Any, sizes: Sizes) -> None:
-        types = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
+        types: tuple[type, ...] = () if self.real else (int, np.integer)
+        types += () if self.whole else (float, np.floating)
         _expect(isinstance(value, types) and not isinstance(value, bool), "a number")
         _expect(self.low <= value <= self.high or (self.nan and value != value), f"from {self.low:g} to {self.high:g}")
         if self.size:
@@ -181,8 +183,18 @@ class Having:
 
 
 @dataclass(frozen=True)
+class IfThere:
+    """Of a kind, or missing altogether."""
+
+    kind: Kind
+
+    def check(self, value: Any, sizes: Sizes) -> None:
+        self.kind.check(value, sizes)
+
+
+@dataclass(frozen=True)
 class Maybe:
-    """None, or nothing at all, or of a kind."""
+    """None, or of a kind."""
 
     kind: Kind
 
@@ -229,6 +241,7 @@ class Anything:
 
 # Kinds that many objects name.
 FINITE = Number(-LARGEST, LARGEST)
+REAL = Number(-LARGEST, LARGEST, real=True)
 COUNT = Number(0, 2**62, whole=True)
 FLAG = Is(bool)
 COLUMNS = Number(1, 2**62, whole=True, size="d")

@@ -6,7 +6,7 @@ through. A new file has the mode that the umask gives, and another one that of t
 ``keep_previous`` the file that was there stays as ``NAME.previous``.
 
 The writer holds a lock on the part while it lives, so a part that nobody holds is one that a killed process left
-behind: the next `write` to the same target takes it away. Two that write to one target take turns.
+behind: `clear` and the next `write` to the same target take it away. Two that write to one target take turns.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ def read(path: Any) -> bytes:
 def write(path: Any, data: bytes, *, keep_previous: bool = False) -> None:
     """Put `data` in the place of the file, as the top of this module says."""
     target = check_place(path)
-    part = target.with_name(f".{target.name}.part")
-    link = target.with_name(f".{target.name}.link")
+    part, link = _beside(target)
     old = _mode(target)
     handle = _new(part)
     try:
@@ -90,6 +89,18 @@ def write(path: Any, data: bytes, *, keep_previous: bool = False) -> None:
     finally:
         os.close(handle)
     _sync(target.parent)
+
+
+def clear(path: Any) -> None:
+    """Take away what a killed process left beside the target; nothing that a living one still writes."""
+    part, link = _beside(target_of(path))
+    if _taken_away(part):
+        link.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> tuple[Path, Path]:
+    """The new file before it is renamed, and the old one on the way to its second name."""
+    return target.with_name(f".{target.name}.part"), target.with_name(f".{target.name}.link")
 
 
 def _new(part: Path) -> int:
@@ -190,6 +201,7 @@ def _keep(target: Path, link: Path) -> None:
         finally:
             os.close(handle)
     os.replace(link, previous(target))
+    link.unlink(missing_ok=True)  # still there if both are one file already: then a rename does nothing
 
 
 def _sync(folder: Path) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, cast
 
@@ -63,7 +63,11 @@ def from_bytes(kind: str, data: bytes, find: Find | None = None, trusted: tuple[
     sections = unpack(data, kind)
     try:
         tree = json.loads(bytes(sections.pop(TREE)), parse_constant=_no_constant)
-        return _Reader(sections, find, trusted).read(tree)
+        reader = _Reader(sections, find)
+        foreign = [reader.section(number) for number in _values_of("skops", tree)]
+        if foreign:
+            wrapped.check(foreign, trusted)
+        return reader.read(tree)
     except ModelFileError:
         raise
     except MemoryError:
@@ -155,7 +159,6 @@ def _little(dtype: np.dtype[Any]) -> np.dtype[Any]:
 class _Reader:
     sections: Mapping[str, memoryview]
     find: Find | None
-    trusted: tuple[Any, ...] | None
     _known: dict[int, Any] = field(default_factory=dict)  # by number
 
     def read(self, tree: Any) -> Any:
@@ -188,7 +191,7 @@ class _Reader:
         dtype, shape, order = _dtype(tree["dtype"]), tree["shape"], tree["order"]
         if type(shape) is not list or any(type(n) is not int or n < 0 for n in shape) or order not in ("C", "F"):
             raise ValueError("an array has no shape")
-        data = self._section(tree["array"])
+        data = self.section(tree["array"])
         if math.prod(shape) * dtype.itemsize != len(data) or len(shape) > 8:
             raise ValueError(f"an array of shape {shape} and dtype {dtype} is not {len(data)} bytes long")
         flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))  # a copy, which may be written to
@@ -250,7 +253,7 @@ class _Reader:
             raise ValueError(f"this version knows no {tree['object']!r}"[:100]) from None
         return description.make({name: self.read(part) for name, part in dict(state).items()})
 
-    def _section(self, number: Any) -> bytes:
+    def section(self, number: Any) -> bytes:
         if type(number) is not int or str(number) not in self.sections:
             raise ValueError(f"there is no section {number!r}"[:100])
         return bytes(self.sections[str(number)])
@@ -265,7 +268,7 @@ class _Reader:
         "float": lambda self, tree: _FLOATS[tree["float"]],
         "tuple": _tuple,
         "dict": _dict,
-        "bytes": lambda self, tree: self._section(tree["bytes"]),
+        "bytes": lambda self, tree: self.section(tree["bytes"]),
         "array": _array,
         "objects": _objects,
         "scalar": _scalar,
@@ -275,8 +278,19 @@ class _Reader:
         "constraint": lambda self, tree: constraint_from_list(tree["constraint"]),
         "random": _random,
         "object": _object,
-        "skops": lambda self, tree: wrapped.from_bytes(self._section(tree["skops"]), self.trusted),
+        "skops": lambda self, tree: wrapped.from_bytes(self.section(tree["skops"])),
     }
+
+
+def _values_of(tag: str, tree: Any) -> Iterator[Any]:
+    """What stands under a tag, anywhere in the tree."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict) and tag in node:
+            yield node[tag]
+        if isinstance(node, (dict, list)):
+            left.extend(node.values() if isinstance(node, dict) else node)
 
 
 def _dtype(name: Any) -> np.dtype[Any]:

@@ -19,6 +19,16 @@ from .errors import ModelFileError
 # Sparse matrices alone are compressed by skops: of zeros and ones a hundredth is left; what is small does not matter.
 LARGEST_RATIO, SMALL = 100, 2**24
 ADVICE = "pip install 'steelyard[skops]'"
+READS = "the file holds a model of scikit-learn, which skops reads"
+# Splitters, which skops does not list: they hold a few numbers, and making one runs no code.
+HARMLESS = {
+    f"sklearn.model_selection._split.{name}"
+    for name in (
+        "KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold", "RepeatedKFold", "RepeatedStratifiedKFold",
+        "ShuffleSplit", "StratifiedShuffleSplit", "GroupShuffleSplit", "LeaveOneOut", "LeaveOneGroupOut",
+        "TimeSeriesSplit", "PredefinedSplit",
+    )
+}  # fmt: skip
 
 
 def to_bytes(value: Any) -> bytes:
@@ -38,19 +48,25 @@ def to_bytes(value: Any) -> bytes:
     return data
 
 
-def from_bytes(data: bytes, trusted: tuple[Any, ...] | None) -> Any:
-    """The model; `trusted` None is for bytes that were made a moment ago."""
-    skops = _skops("the file holds a model of scikit-learn, which skops reads")
-    _check_archive(data)
-    types = skops.get_untrusted_types(data=data)
-    trusted = tuple(types) if trusted is None else trusted
-    unknown = [name for name in types if name not in _names(trusted)]
+def from_bytes(data: bytes) -> Any:
+    """The model in bytes that `check` has let pass."""
+    skops = _skops(READS)
+    return skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+
+
+def check(parts: list[bytes], trusted: tuple[Any, ...] | None) -> None:
+    """Raise unless all models in these bytes are whole, and made of types that are harmless or `trusted`; None, for
+    bytes that were made a moment ago, trusts all."""
+    skops, found = _skops(READS), set()
+    for data in parts:
+        _check_archive(data)
+        found.update(skops.get_untrusted_types(data=data))
+    unknown = [] if trusted is None else sorted(found - HARMLESS - _names(trusted))
     if unknown:
         raise ModelFileError(
             f"it holds types that are not known to be harmless: {', '.join(unknown)}. If you trust the file and them, "
             f"name them: load(path, trusted={unknown!r})"
         )
-    return skops.loads(data, trusted=list(trusted))
 
 
 def _names(trusted: tuple[Any, ...]) -> set[str]:

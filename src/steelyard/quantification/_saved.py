@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ..estimators._saved import SEEN, SEEN_BY_MODEL, estimator, fits
 from ..estimators._saved_parts import frozen
-from ..files.kinds import COUNT, FLAG, Array, Each, Having, Is, Labels, Maybe, Table, Text
+from ..files.kinds import COUNT, FLAG, Array, Each, Having, IfThere, Is, Labels, Maybe, Table, Text
 from ..statistics import drift, prevalence
 from ._crossfit import CrossFit, ScaledClassifier, ScoredBatch
 from .quantifier import METHODS, Judged, Quantifier
@@ -104,9 +104,9 @@ _STREAM = {
     **SEEN, "classes_": Labels("k"), "_labelled": Each(Maybe(Table("*")), "k", list), "_n_new": COUNT,
     "_fitted_on": COUNT, "n_seen_": COUNT, "n_alarms_": COUNT, "alarms_": Each(COUNT, type=list),
     "_rows": Maybe(Table("n")), "_rng": Is(np.random.RandomState), "_is_sparse": FLAG,
-    "_quantifier": Maybe(Is(Quantifier)), "_at": Maybe(SHARES), "_scored": Maybe(Is(ScoredBatch)),
-    "_step": Maybe(Is(drift.Tally)), "_steps": Maybe(Each(Is(drift.Tally), CHECKS, list)),
-    "_before": Maybe(Is(drift.Tally)),
+    "_quantifier": IfThere(Is(Quantifier)), "_at": IfThere(SHARES), "_scored": IfThere(Maybe(Is(ScoredBatch))),
+    "_step": IfThere(Is(drift.Tally)), "_steps": IfThere(Each(Is(drift.Tally), CHECKS, list)),
+    "_before": IfThere(Is(drift.Tally)),
 }  # fmt: skip
 DESCRIPTIONS = (
     *PARTS,

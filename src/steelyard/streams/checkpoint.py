@@ -93,9 +93,10 @@ class Checkpoint:
 
     @staticmethod
     def check_place(path: Any) -> None:
-        """Raise if no file can be written there, before anything has been learned."""
+        """Raise if no file can be written there, before anything has been learned; take away what a kill has left."""
         try:
             replace.check_place(path)
+            replace.clear(path)
         except ModelFileError as error:
             raise CheckpointError(str(error)) from error
 
