@@ -90,6 +90,7 @@ def estimator(kind: type, fitted: Fields, sound: Callable[[Any], None] = lambda 
             vars(model).update(held)
             if "_positive" in held:
                 fits(held["_positive"] in held["classes_"].tolist(), "the positive label and the classes")
+        if held or not fitted:  # those without a table of their own hold others as parameters
             sound(model)
         return model
 
@@ -157,6 +158,7 @@ def _sound_point(model: Any) -> None:
     fits(_columns_of(model._features, model.n_features_in_) == len(model._w), "the features and a model")
 
 
+# Of a whole path, and of the model at one tau.
 PATH: Fields = {
     **SEEN, "_path": MODEL_PATH, "_features": MODEL_FEATURES, "kinks_": Array("f8", "k", low=0, high=1),
     "tau_range_": Each(Number(0.0, 1.0), 2), "n_iter_": COUNT,
@@ -202,6 +204,7 @@ def _sound_q_value(model: Any) -> None:
     fits(width == model.n_features_in_, "the score and the number of columns")
 
 
+# Numbers that are only reported may be anything, also NaN, as they are where there is nothing to report.
 LINEAR_MODELS = (
     estimator(
         MeasureClassifier,
@@ -236,7 +239,22 @@ LINEAR_MODELS = (
     ),
 )  # fmt: skip
 
+
 # -- those around other classifiers -----------------------------------------------------------------------------
+def _sound_pipeline(model: Any) -> None:
+    """Steps by their names; no cache, which would be a folder of pickles wherever a file says."""
+    fits(model.memory is None and type(model.steps) is list and model.steps, "the steps of a pipeline")
+    for step in model.steps:
+        fits(type(step) is tuple and len(step) == 2 and type(step[0]) is str, "the names and steps of a pipeline")
+        fits(step[1] in (None, "passthrough") if not hasattr(step[1], "fit") else True, "the steps of a pipeline")
+    for _, step in model.steps[:-1]:
+        fits(not hasattr(step, "fit") or hasattr(step, "transform"), "the steps of a pipeline")
+
+
+def _sound_frozen(model: Any) -> None:
+    fits(hasattr(model.estimator, "predict"), "a frozen estimator and its model")
+
+
 WRAPPERS = (
     estimator(
         ThresholdClassifier,
@@ -244,8 +262,8 @@ WRAPPERS = (
          "best_score_": ANY_NUMBER},
     ),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),
-    estimator(Pipeline, {}),
-    estimator(FrozenEstimator, {}),
+    estimator(Pipeline, {}, _sound_pipeline),
+    estimator(FrozenEstimator, {}, _sound_frozen),
     estimator(
         OneVsRestClassifier,
         {**SEEN_BY_MODEL, "estimators_": Each(Having("predict"), type=list), "label_binarizer_": Having("classes_")},

@@ -48,9 +48,10 @@ from ..statistics.frontier import Frontier
 from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
 from ._stream_problem import new_learner
 
+# The least double above 0; shares; what the core takes as an int.
 POSITIVE = Number(5e-324, LARGEST)
 SHARE = Number(0.0, 1.0)
-SMALL_COUNT = Number(0, 2**31 - 1, whole=True)  # what the core takes as an int
+SMALL_COUNT = Number(0, 2**31 - 1, whole=True)
 VECTOR = Array("f8", "w")
 
 
@@ -89,6 +90,7 @@ def _make_learner(state: dict[str, Any]) -> Learner | MiniBatchLearner:
     return learner
 
 
+# As the dataclasses in `solvers.stream.problem` have them; whole numbers up to what the core can hold.
 _OPTIONS: dict[str, Fields] = {
     "scan": {"epoch": Maybe(Number(1, 2**62, whole=True)), "growth": Number(1.0, LARGEST)},
     "neyman-pearson": {"gain": Maybe(POSITIVE), "width": POSITIVE, "balanced": FLAG},
@@ -121,6 +123,7 @@ def _kernel_state(kernel: PathKernel) -> dict[str, Any]:
     return {name: value for name, value in dataclasses.asdict(kernel).items() if name != "cache_bytes"}
 
 
+# As the dataclass has them, but for `kernel.cache_bytes`, which says nothing of the path.
 _PATH_PROBLEM: Fields = {
     "rows": Is(Rows), "sign": Array("f8", "n", low=-1, high=1), "target": Array("f8", "n"), "box": Array("f8", "n", 4),
     "unit": POSITIVE, "kernel": Maybe(Is(PathKernel)), "kept": Array("i8", "n", low=0),
@@ -152,6 +155,7 @@ def _sound_approximate(path: ApproximatePath) -> None:
     _fits(len(path.tau) > 0 and np.all(np.diff(path.tau) >= 0.0), "the knots of a path")
 
 
+# tau is a share, and a gap is not negative.
 PATHS = (
     Description("PathKernel", PathKernel, _kernel_state, _make_kernel),
     frozen(PathProblem, _PATH_PROBLEM, _sound_problem),
@@ -184,6 +188,7 @@ def _make_columns(state: dict[str, Any]) -> KernelColumns:
     return made
 
 
+# The parameters of the constructor, and what `fit` adds to them.
 _KERNEL_FEATURES: Fields = {
     "kernel": Text(KERNELS), "params": ByName(FINITE), "constant": FLAG, "pivots_": Array("i8", "r", low=0),
     "landmarks_": Maybe(Table("r", "d")), "triangle_": Array("f8", "r", "r"),

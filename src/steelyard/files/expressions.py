@@ -120,6 +120,7 @@ def _is_number(part: Any) -> bool:
     return isinstance(part, (int, float)) and not isinstance(part, bool)
 
 
+# What the letters of `_TAKES` stand for.
 _FITS: dict[str, Callable[[Any], bool]] = {
     "m": lambda part: isinstance(part, Measure),
     "n": _is_number,

@@ -15,6 +15,7 @@ from ._crossfit import CrossFit, ScaledClassifier, ScoredBatch
 from .quantifier import METHODS, Judged, Quantifier
 from .stream import CHECKS, StreamQuantifier
 
+# What is divided by is not zero; weights are not negative; shares are from 0 to 1.
 SPREAD = Array("f8", "q", low=1e-300)
 WEIGHTS = Array("f8", "n", low=0)
 SHARES = Array("f8", "k", low=0, high=1)
@@ -35,6 +36,7 @@ def _sound_judged(judged: Judged) -> None:
         fits(len(model.centre) == q and len(model.classes) == k, "the models and their scores")
 
 
+# n rows, k classes, q scores a row, m models; a prevalence whose logarithm is taken is not zero.
 PARTS = (
     frozen(
         ScaledClassifier,

@@ -27,6 +27,7 @@ from ..files.values import from_bytes, to_bytes
 from .seen import Seen
 
 KIND = "checkpoint"
+# The fields of a `Checkpoint`; a seed has 64 bits, and so have counts of rows and columns.
 _PARTS: Fields = {
     "problem": Text(), "seed": Number(0, 2**64 - 1, whole=True), "classes": Labels(2),
     "positive": Number(0, 1, whole=True), "n_features": Number(1, 2**62, whole=True, size="d"),

@@ -32,6 +32,7 @@ from .threshold import AT_THE_END
 
 GRIDS = 64  # tables of 1 - M that are kept, one for each number of positives in a buffer: at 500 rows 0.5 MB each
 
+# What a state may hold: the fields of `State`, with the rows that wait, their labels and their weights above 0.
 _COUNT = Number(0, 2**62, whole=True)
 _STATE: Fields = {
     "w": Numbers("f8", "w"), "total": Numbers("f8", "w"), "steps": _COUNT, "square_norm": Number(0.0), "n_rows": _COUNT,
