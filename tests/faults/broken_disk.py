@@ -48,11 +48,10 @@ def break_disk(how, at):
                     calls[name](*args, **options)
                 finally:
                     os.kill(os.getpid(), signal.SIGKILL)
-            if name == "write" and how in ("short", "lie"):
-                half = args[1][: len(args[1]) // 2]
-                calls["write"](args[0], half)
-                if how == "lie":
-                    return len(args[1])
+            if name == "write" and how in ("short", "half", "lie"):
+                written = calls["write"](args[0], args[1][: len(args[1]) // 2])
+                if how != "short":
+                    return written if how == "half" else len(args[1])
                 raise OSError(errno.ENOSPC, "no space left, by order of the test")
             if how in ("ENOSPC", "EIO"):
                 raise OSError(getattr(errno, how), "by order of the test")

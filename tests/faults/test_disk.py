@@ -13,7 +13,7 @@ from faults import FULL
 
 HERE = Path(__file__).parent
 N_KILLS, N_CHUNKS = (500, 12) if FULL else (20, 3)
-MODEL = [f"model: {how}" for how in ("kill before", "kill after", "ENOSPC", "EIO", "short", "lie")]
+MODEL = [f"model: {how}" for how in ("kill before", "kill after", "ENOSPC", "EIO", "short", "half", "lie")]
 CHECKPOINT = [f"checkpoint: {how}" for how in ("kill before", "kill after")]
 
 
@@ -30,7 +30,7 @@ def tried(cases, folder):
 
 
 def test_a_model_is_saved_or_the_old_one_is_there(tmp_path):
-    assert min(tried(MODEL, tmp_path)) > 10
+    assert min(tried(MODEL, tmp_path)) >= 10
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):

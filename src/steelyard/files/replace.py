@@ -79,6 +79,9 @@ def write(path: Any, data: bytes, *, keep_previous: bool = False) -> None:
         _write_all(handle, data)
         os.fsync(handle)
         _prove(part, data)
+        if fcntl is None:  # there a file that is open cannot be renamed
+            os.close(handle)
+            handle = -1
         if keep_previous and old is not None:
             _keep(target, link)
         os.replace(part, target)
@@ -87,7 +90,8 @@ def write(path: Any, data: bytes, *, keep_previous: bool = False) -> None:
             left.unlink(missing_ok=True)
         raise
     finally:
-        os.close(handle)
+        if handle >= 0:
+            os.close(handle)
     _sync(target.parent)
 
 
@@ -124,8 +128,8 @@ def _new(part: Path) -> int:
 
 def _taken_away(part: Path) -> bool:
     """Whether the part is gone now; False while somebody writes to it."""
-    if not stat.S_ISREG(_mode(part) or stat.S_IFREG):
-        part.unlink(missing_ok=True)  # a link or a pipe by that name is nobody's part
+    if fcntl is None or not stat.S_ISREG(_mode(part) or stat.S_IFREG):
+        part.unlink(missing_ok=True)  # a link or a pipe by that name is nobody's part, and without locks nobody knows
         return True
     try:
         handle = os.open(part, os.O_RDONLY | _NO_LINK | _NO_WAIT | _ALONE)

@@ -182,7 +182,9 @@ class Product(Binary):
 
     def _polynomial(self) -> Polynomial | None:
         a, b = self.args[0].polynomial, self.args[1].polynomial
-        return None if a is None or b is None else polynomial.multiply(a, b)
+        if a is None or b is None or polynomial.degree(a) + polynomial.degree(b) > polynomial.MAX_DEGREE:
+            return None  # before it is multiplied out, which takes minutes where there are thousands of terms
+        return polynomial.multiply(a, b)
 
     def ratio(self) -> tuple[Measure, Measure] | None:
         left, right = self.args

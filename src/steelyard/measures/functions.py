@@ -97,7 +97,7 @@ class Power(Measure):
 
     def _polynomial(self) -> Polynomial | None:
         x, c = self.args[0].polynomial, self.exponent
-        if x is None or c not in (1.0, 2.0, 3.0, 4.0):
+        if x is None or c not in (1.0, 2.0, 3.0, 4.0) or polynomial.degree(x) * c > polynomial.MAX_DEGREE:
             return None
         return reduce(polynomial.multiply, [x] * int(c))
 
