@@ -75,6 +75,8 @@ def change_tree(tree, rng):
             parts.append(node[key])
             if isinstance(node[key], (dict, list)):
                 walk.append(node[key])
+    if not places:  # all of it is gone already
+        return
     node, key = rng.choice(places)
     how = rng.random()
     if how < 0.15:
@@ -116,7 +118,8 @@ def ask(found, kind):
         if kind == "checkpoint":
             model = sy.OnlineClassifier(sy.measures.BAKLD(), random_state=0)
             model._resume(found)
-            model.partial_fit(saved_models.X, saved_models.Y).predict(saved_models.X)
+            X = np.random.default_rng(0).normal(size=(60, model.n_features_in_))
+            model.partial_fit(X, model.classes_[(X[:, 0] > 0).astype(int)]).predict(X)
         else:
             saved_models.answers(found)
             if isinstance(found, (sy.OnlineClassifier, sy.StreamQuantifier)):

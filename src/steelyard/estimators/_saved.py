@@ -266,7 +266,8 @@ WRAPPERS = (
     estimator(FrozenEstimator, {}, _sound_frozen),
     estimator(
         OneVsRestClassifier,
-        {**SEEN_BY_MODEL, "estimators_": Each(Having("predict"), type=list), "label_binarizer_": Having("classes_")},
+        {**SEEN_BY_MODEL, "estimators_": Each(Having("predict"), type=list), "label_binarizer_": Having("classes_"),
+         "classes_": IfThere(Labels("k"))},
     ),
 )  # fmt: skip
 DESCRIPTIONS = (*PARTS, *PATHS, *LINEAR_MODELS, *WRAPPERS)
