@@ -1,16 +1,12 @@
-"""Models in files: what comes back answers alike and goes on alike; what cannot be saved or loaded says why."""
+"""Models in files: what comes back answers alike and goes on alike, and loading runs nothing."""
 
 import importlib.util
 import io
 import json
 import os
-import socket
-import stat
 import subprocess
 import sys
 import textwrap
-import threading
-import time
 import warnings
 import zipfile
 
@@ -19,9 +15,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import steelyard as sy
@@ -31,7 +29,10 @@ from faults.saved_models import X, Y, answers, goes_on, make
 from measures.zoo import EVERYTHING
 from steelyard.files.expressions import expression_from_list, expression_to_list
 from steelyard.files.layout import pack, unpack
+from steelyard.rows import Rows
 from steelyard.saving import _by_type
+from steelyard.solvers.path import approximate, exact
+from steelyard.solvers.path.joined import JoinedPath
 
 NEEDS_SKOPS = pytest.mark.skipif(importlib.util.find_spec("skops") is None, reason="skops is not installed")
 NAMES = [*saved_models.PLAIN, *(pytest.param(name, marks=NEEDS_SKOPS) for name in saved_models.SKOPS)]
@@ -129,142 +130,20 @@ def test_sparse_and_single_precision_paths(kind, tmp_path):
     assert np.array_equal(back.predict_proba(some), model.predict_proba(some))
 
 
+def test_a_path_that_goes_on_approximately(tmp_path):
+    first = exact.trace(Rows.of(X).with_constant(), np.where(Y == "yes", 1.0, -1.0), 1.0, (0.0, 0.4))
+    rest = approximate.trace(Rows.of(X).with_constant(), np.where(Y == "yes", 1.0, -1.0), 1.0, (0.4, 1.0))
+    model = make("path")
+    model._path = JoinedPath(exact.ExactPath(first.problem, first.log, 1.0), rest)
+    back = again(model, tmp_path)
+    assert_same(answers(model), answers(back))
+    assert str(back._path.status) == str(model._path.status)
+
+
 @pytest.mark.parametrize("measure", EVERYTHING, ids=repr)
 def test_measures_come_back_as_they_were(measure):
     tree = json.loads(json.dumps(expression_to_list(measure)))
     assert expression_from_list(tree) == measure
-
-
-# -- what is refused --------------------------------------------------------------------------------------------
-class Mine(m.Measure):
-    """Code of a user."""
-
-
-class Own(m.FBeta):
-    """A measure of a user, by a name of ours or not."""
-
-
-def test_code_is_refused_when_it_is_saved(tmp_path):
-    for measure in (Mine(), Own(), m.FBeta(1) + Own()):
-        with pytest.raises(sy.ModelFileError, match=r"Python code of your own.*expression"):
-            sy.save(sy.OnlineClassifier(measure), tmp_path / "model.sy")
-    with pytest.raises(sy.ModelFileError, match="a function or a class"):
-        sy.save(sy.OnlineClassifier(lambda tpr, tnr: tpr), tmp_path / "model.sy")
-    deep = m.tpr
-    for _ in range(100):
-        deep = deep + 1
-    with pytest.raises(sy.ModelFileError, match="60 deep"):
-        sy.save(sy.OnlineClassifier(deep), tmp_path / "model.sy")
-    assert os.listdir(tmp_path) == []
-
-
-def test_the_analysis_of_a_large_power_takes_no_time():
-    """A file with this measure took 70 s to be refused: the power was multiplied out to degree 32 in four variables."""
-    base = m.tpr + m.tnr + m.prevalence + m.smoothing + 1
-    large = m.power(base**4 * base**4, 4) * base**4
-    started = time.process_time()
-    assert large.curvature == "unknown"
-    assert time.process_time() - started < 1.0
-
-
-def test_what_is_no_estimator_is_refused(tmp_path):
-    for thing in (LogisticRegression(), {"a": 1}, m.FBeta(1), sy.OnlineClassifier):
-        with pytest.raises(sy.ModelFileError, match="none of the estimators"):
-            sy.save(thing, tmp_path / "model.sy")
-    model = sy.StructuralSVM()
-    model.note = "mine"
-    with pytest.raises(sy.ModelFileError, match="the attribute 'note'"):
-        sy.save(model, tmp_path / "model.sy")
-
-
-def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
-    file = tmp_path / "model.sy"
-    model = sy.StructuralSVM("zero_one").fit(X, Y)
-    sy.save(model, file)
-    before = file.read_bytes()
-    with pytest.raises(sy.ModelFileError, match="C must be"):
-        sy.save(model.set_params(C=-1.0), file)
-    assert file.read_bytes() == before
-
-
-def test_other_files_are_refused(tmp_path):
-    file = tmp_path / "model.sy"
-    with pytest.raises(FileNotFoundError):
-        sy.load(file)
-    sy.OnlineClassifier(random_state=0).fit_stream([(X, Y)], checkpoint=file)
-    with pytest.raises(sy.ModelFileError, match=r"model.sy: it is a checkpoint of a stream, not a model"):
-        sy.load(file)
-    sy.save(sy.StructuralSVM(), file)
-    with pytest.raises(sy.ModelFileError, match="it is a model, not a checkpoint"):
-        sy.OnlineClassifier().fit_stream([(X, Y)], checkpoint=file)
-    good = file.read_bytes()
-    for bad, words in (
-        (b"", "not a steelyard file"),
-        (b"\x80\x04" + good, "not a steelyard file"),
-        (good[:8] + (3).to_bytes(4, "little") + good[12:], "version 3; this steelyard reads up to version 2"),
-        (good[:8] + (1).to_bytes(4, "little") + good[12:], "before the first release"),
-        (good[:-1], "cut short or added to"),
-        (good[:-40] + bytes(8) + good[-32:], "its checksum does not match: it is damaged .its section"),
-        (pack("model", {"tree": b'{"dict": {}}'}), "it holds no estimator"),
-        (pack("model", {"tree": b'{"object": "os.system", "state": {}}'}), "knows no 'os.system'"),
-        (pack("model", {}), "cannot be read"),
-    ):
-        file.write_bytes(bad)
-        with pytest.raises(sy.ModelFileError, match=words):
-            sy.load(file)
-
-
-def test_only_files_are_read_and_written(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "folder").mkdir()
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(tmp_path / "socket"))
-    for place in (tmp_path / "pipe", tmp_path / "folder", tmp_path / "socket", "/dev/null", "/dev/zero"):
-        with pytest.raises((sy.ModelFileError, OSError)) as raised:
-            sy.load(place)
-        assert isinstance(raised.value, sy.ModelFileError) or place == tmp_path / "socket"  # which cannot be opened
-        with pytest.raises(sy.ModelFileError, match=r"is a (FIFO|folder|socket|device)"):
-            sy.save(sy.StructuralSVM(), place)
-    with pytest.raises(sy.ModelFileError, match="no folder"):
-        sy.save(sy.StructuralSVM(), tmp_path / "nowhere" / "model.sy")
-
-
-# -- how files are replaced -------------------------------------------------------------------------------------
-def test_modes_and_links_stay(tmp_path):
-    real, link = tmp_path / "real", tmp_path / "link"
-    link.symlink_to(real)
-    before = os.umask(0o027)
-    try:
-        sy.save(sy.StructuralSVM(), link)
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    real.chmod(0o604)
-    sy.save(sy.StructuralSVM("q"), link)
-    assert link.is_symlink()
-    assert stat.S_IMODE(real.stat().st_mode) == 0o604
-    assert sy.load(link).loss == "q"
-
-
-def test_what_a_killed_process_left_is_taken_away_and_what_a_living_one_writes_is_not(tmp_path):
-    part = tmp_path / ".model.sy.part"
-    part.write_bytes(b"half")
-    sy.save(sy.StructuralSVM(), tmp_path / "model.sy")
-    assert os.listdir(tmp_path) == ["model.sy"]
-    part.symlink_to(tmp_path / "victim")
-    (tmp_path / "victim").write_bytes(b"mine")
-    sy.save(sy.StructuralSVM(), tmp_path / "model.sy")
-    assert (tmp_path / "victim").read_bytes() == b"mine"
-    os.remove(tmp_path / "victim")
-
-    many = [sy.StructuralSVM(C=float(k)) for k in range(1, 9)]
-    threads = [threading.Thread(target=sy.save, args=(model, tmp_path / "model.sy")) for model in many]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sy.load(tmp_path / "model.sy").C in range(1, 9)
-    assert os.listdir(tmp_path) == ["model.sy"]
 
 
 # -- scikit-learn inside ----------------------------------------------------------------------------------------
@@ -300,6 +179,41 @@ def test_a_prefit_model_is_one_object_again(tmp_path):
     inner = LogisticRegression().fit(X, Y)
     back = again(sy.ThresholdClassifier(inner, cv="prefit").fit(X, Y), tmp_path)
     assert back.estimator_ is back.estimator
+
+
+THREE = np.array(["u", "v", "w"], dtype=object)[np.digitize(X[:, 0], [-0.5, 0.5])]
+TEXTS = [f"word{int(3 * a)} other{int(3 * b)}" for a, b in X[:, :2]]
+INSIDE = {
+    "three classes": lambda: sy.Quantifier(cv=2).fit(X, THREE),
+    "one against the rest": lambda: sy.Quantifier(sy.StructuralSVM("zero_one"), cv=2).fit(X, THREE),
+    "prefit": lambda: sy.Quantifier(LogisticRegression().fit(X, Y), cv="prefit").fit(
+        X, Y, sample_weight=np.arange(160.0)
+    ),
+    "frozen": lambda: sy.ThresholdClassifier(FrozenEstimator(LogisticRegression().fit(X, Y))).fit(X, Y),
+    "frozen, ours": lambda: sy.ThresholdClassifier(FrozenEstimator(sy.CostPath().fit(X, Y))).fit(X, Y),
+}
+
+
+@NEEDS_SKOPS
+@pytest.mark.parametrize("name", INSIDE)
+def test_what_may_stand_inside(name, tmp_path):
+    model = INSIDE[name]()
+    assert_same(answers(model), answers(again(model, tmp_path)))
+
+
+@NEEDS_SKOPS
+def test_a_pipeline_of_texts_and_one_that_keeps_a_cache(tmp_path):
+    model = sy.ThresholdClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression())).fit(TEXTS, Y)
+    assert again(model, tmp_path).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    cached = Pipeline([("model", sy.StructuralSVM())], memory=str(tmp_path))
+    with pytest.raises(sy.ModelFileError, match="the steps of a pipeline"):
+        sy.save(cached, tmp_path / "model.sy")
+
+
+def test_a_pipeline_of_ours_needs_no_skops(tmp_path, monkeypatch):
+    model = Pipeline([("nothing", "passthrough"), ("model", sy.StructuralSVM("zero_one"))]).fit(X, Y)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    assert again(model, tmp_path).predict(X).tolist() == model.predict(X).tolist()
 
 
 # -- loading runs nothing ---------------------------------------------------------------------------------------
