@@ -49,7 +49,7 @@ def save(estimator: Any, path: Any) -> None:
     replace.write(path, data)
 
 
-def load(path: Any, *, trusted: Iterable[Any] = ()) -> Any:
+def load(path: Any, *, trusted: Iterable[Any] | None = None) -> Any:
     """The estimator in a file that `save` has written, or a `ModelFileError` that says why there is none.
 
     `trusted` names types inside a scikit-learn model that skops does not know to be harmless, as the error lists them.
@@ -59,7 +59,7 @@ def load(path: Any, *, trusted: Iterable[Any] = ()) -> Any:
         raise TypeError(f"trusted is a list of types or of their names; got {trusted!r}")
     data = replace.read(path)
     try:
-        return _estimator_in(data, tuple(trusted))
+        return _estimator_in(data, () if trusted is None else tuple(trusted))
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from error
 
