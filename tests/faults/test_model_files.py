@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
@@ -128,6 +129,12 @@ def test_sparse_and_single_precision_paths(kind, tmp_path):
     assert back._train.source.dtype == kind
     assert back._path.audit() == model._path.audit()
     assert np.array_equal(back.predict_proba(some), model.predict_proba(some))
+
+
+def test_what_scikit_learn_was_asked_to_route_is_forgotten(tmp_path):
+    with config_context(enable_metadata_routing=True):
+        model = sy.StructuralSVM("zero_one").set_fit_request(sample_weight=True).fit(X, Y)
+        assert_same(answers(model), answers(again(model, tmp_path)))
 
 
 def test_a_path_that_goes_on_approximately(tmp_path):

@@ -36,6 +36,7 @@ from ..files.kinds import (
     Number,
     Text,
     check_fields,
+    fits,
 )
 from ..files.values import Description
 from ..rows import Rows
@@ -62,7 +63,7 @@ from .quantile_path import QuantileModel, QuantilePath
 from .structural import StructuralSVM
 from .threshold import ThresholdClassifier
 
-FORGOTTEN = {"_metadata_requests", "_sklearn_output_config"}  # what scikit-learn keeps of how it was asked to behave
+FORGOTTEN = {"_metadata_request", "_sklearn_output_config"}  # what scikit-learn keeps of how it was asked to behave
 
 
 def estimator(kind: type, fitted: Fields, sound: Callable[[Any], None] = lambda model: None) -> Description:
@@ -95,12 +96,6 @@ def estimator(kind: type, fitted: Fields, sound: Callable[[Any], None] = lambda 
         return model
 
     return Description(kind.__name__, kind, state_of, make)
-
-
-def fits(good: Any, what: str) -> None:
-    """Raise unless the parts fit each other."""
-    if not good:
-        raise ValueError(f"{what} do not fit each other")
 
 
 # -- attributes that many have ------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from ..files.kinds import (
     Table,
     Text,
     check_fields,
+    fits,
 )
 from ..files.values import Description
 from ..measures import Constraint, Measure
@@ -70,11 +71,6 @@ def frozen(kind: type, fields: Fields, sound: Callable[[Any], None] = lambda mad
     return Description(kind.__name__, kind, state_of, make)
 
 
-def _fits(good: Any, what: str) -> None:
-    if not good:
-        raise ValueError(f"{what} do not fit each other")
-
-
 # -- streams ----------------------------------------------------------------------------------------------------
 def _learner_state(learner: Learner | MiniBatchLearner) -> dict[str, Any]:
     return {"problem": learner.problem, "n_features": learner.n_features, "state": learner.save()}
@@ -83,7 +79,7 @@ def _learner_state(learner: Learner | MiniBatchLearner) -> dict[str, Any]:
 def _make_learner(state: dict[str, Any]) -> Learner | MiniBatchLearner:
     check_fields({"problem": Is(Problem), "n_features": Number(1, 2**62, whole=True), "state": Is(bytes)}, state)
     # A weight for every feature is in the state: no memory is taken for features that are not there.
-    _fits(8 * state["n_features"] <= len(state["state"]), "the number of features and the state of a learner")
+    fits(8 * state["n_features"] <= len(state["state"]), "the number of features and the state of a learner")
     check_problem(state["problem"])
     learner = new_learner(state["problem"], state["n_features"])
     learner.load(state["state"])
@@ -132,11 +128,11 @@ _PATH_PROBLEM: Fields = {
 
 def _sound_problem(problem: PathProblem) -> None:
     rows = problem.rows
-    _fits(rows.n_rows == len(problem.sign) > 0 and np.all(np.abs(problem.sign) == 1.0), "the rows and labels of a path")
+    fits(rows.n_rows == len(problem.sign) > 0 and np.all(np.abs(problem.sign) == 1.0), "the rows and labels of a path")
     if problem.kernel is not None:
-        _fits(rows.constant == 0.0, "a kernel and a constant column")
+        fits(rows.constant == 0.0, "a kernel and a constant column")
         if problem.kernel.name == "precomputed":
-            _fits(rows.source.shape[0] == rows.source.shape[1], "the rows and columns of a kernel matrix")
+            fits(rows.source.shape[0] == rows.source.shape[1], "the rows and columns of a kernel matrix")
 
 
 def _make_log(state: dict[str, Any]) -> PathLog:
@@ -148,11 +144,11 @@ def _make_log(state: dict[str, Any]) -> PathLog:
 
 def _sound_exact(path: ExactPath) -> None:
     models = path.models([path.start, path.end])  # the core looks whether the log is of these rows
-    _fits(np.isfinite(models).all() and models.shape == (2, path.problem.model_size), "the events and rows of a path")
+    fits(np.isfinite(models).all() and models.shape == (2, path.problem.model_size), "the events and rows of a path")
 
 
 def _sound_approximate(path: ApproximatePath) -> None:
-    _fits(len(path.tau) > 0 and np.all(np.diff(path.tau) >= 0.0), "the knots of a path")
+    fits(len(path.tau) > 0 and np.all(np.diff(path.tau) >= 0.0), "the knots of a path")
 
 
 # tau is a share, and a gap is not negative.
@@ -183,8 +179,8 @@ def _make_columns(state: dict[str, Any]) -> KernelColumns:
     )
     made = KernelColumns(state["kernel"], state.get("vectors"), state.get("columns"))
     precomputed = made.kernel.name == "precomputed"
-    _fits(made.kernel.name != "linear" and (made.columns is None) != precomputed, "a kernel and its vectors")
-    _fits((made.vectors is None) == precomputed, "a kernel and its vectors")
+    fits(made.kernel.name != "linear" and (made.columns is None) != precomputed, "a kernel and its vectors")
+    fits((made.vectors is None) == precomputed, "a kernel and its vectors")
     return made
 
 
@@ -199,9 +195,9 @@ _TAKES = {"rbf": {"gamma"}, "poly": {"gamma", "degree", "coef0"}}
 def _make_features(state: dict[str, Any]) -> KernelFeatures:
     check_fields(_KERNEL_FEATURES, state)
     made = KernelFeatures(state["kernel"], state["params"], state["constant"])
-    _fits(set(made.params) == _TAKES.get(made.kernel, set()), "a kernel and its parameters")
-    _fits((state["landmarks_"] is None) == (made.kernel == "precomputed"), "a kernel and its landmarks")
-    _fits(np.all(np.diagonal(state["triangle_"]) != 0.0), "the landmarks of a kernel")
+    fits(set(made.params) == _TAKES.get(made.kernel, set()), "a kernel and its parameters")
+    fits((state["landmarks_"] is None) == (made.kernel == "precomputed"), "a kernel and its landmarks")
+    fits(np.all(np.diagonal(state["triangle_"]) != 0.0), "the landmarks of a kernel")
     made.pivots_, made.landmarks_, made.triangle_ = state["pivots_"], state["landmarks_"], state["triangle_"]
     return made
 
@@ -221,12 +217,12 @@ FEATURES = (
 
 # -- scores -----------------------------------------------------------------------------------------------------
 def _sound_expansion(made: KernelExpansion) -> None:
-    _fits(made.function.name in ("rbf", "poly"), "a kernel and its vectors")
+    fits(made.function.name in ("rbf", "poly"), "a kernel and its vectors")
 
 
 def _sound_match(made: MatchScore) -> None:
     if made.features is not None:
-        _fits(len(made.w) == sum(made.features.points.shape[1:] + made.features.whiten.shape[1:]), "landmarks and w")
+        fits(len(made.w) == sum(made.features.points.shape[1:] + made.features.whiten.shape[1:]), "landmarks and w")
 
 
 def _make_status(state: dict[str, Any]) -> Status:

@@ -51,6 +51,12 @@ def check_fields(fields: Fields, state: Mapping[str, Any], sizes: Sizes | None =
             raise ValueError(f"{name}: {error}") from None
 
 
+def fits(good: Any, what: str) -> None:
+    """Raise unless these parts fit each other."""
+    if not good:
+        raise ValueError(f"{what} do not fit each other")
+
+
 def _expect(good: bool, words: str) -> None:
     if not good:
         raise ValueError(f"it should be {words}")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..estimators._saved import SEEN, SEEN_BY_MODEL, estimator, fits
+from ..estimators._saved import SEEN, SEEN_BY_MODEL, estimator
 from ..estimators._saved_parts import frozen
-from ..files.kinds import COUNT, FLAG, Array, Each, Having, IfThere, Is, Labels, Maybe, Table, Text
+from ..files.kinds import COUNT, FLAG, Array, Each, Having, IfThere, Is, Labels, Maybe, Table, Text, fits
 from ..statistics import drift, prevalence
 from ._crossfit import CrossFit, ScaledClassifier, ScoredBatch
 from .quantifier import METHODS, Judged, Quantifier
