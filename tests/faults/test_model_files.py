@@ -9,6 +9,7 @@ import sys
 import textwrap
 import warnings
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -160,6 +161,8 @@ def test_without_skops_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'steelyard\[skops\]'"):
         sy.save(sy.ThresholdClassifier(LogisticRegression()), tmp_path / "model.sy")
     assert os.listdir(tmp_path) == []
+    with pytest.raises(sy.ModelFileError, match=r"pip install 'steelyard\[skops\]'"):
+        sy.load(Path(__file__).parent / "files" / "version_2" / "expected.sy")
 
 
 class Stump(LogisticRegression):

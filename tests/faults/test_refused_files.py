@@ -1,5 +1,6 @@
 """What is no file, no model or no place for one is refused, and says why; what is there already stays or is replaced."""
 
+import json
 import os
 import socket
 import stat
@@ -91,6 +92,15 @@ def test_other_files_are_refused(tmp_path):
     ):
         file.write_bytes(bad)
         with pytest.raises(sy.ModelFileError, match=words):
+            sy.load(file)
+
+
+def test_a_part_that_is_named_often_takes_no_more_memory(tmp_path):
+    file = tmp_path / "model.sy"
+    for part in ({"bytes": 0}, {"array": 0, "dtype": "<f8", "shape": [1000], "order": "C"}):
+        tree = {"object": "StructuralSVM", "state": {"parameters": {"dict": {"loss": [part, part]}}}}
+        file.write_bytes(pack("model", {"tree": json.dumps(tree).encode(), "0": bytes(8000)}))
+        with pytest.raises(sy.ModelFileError, match="read twice"):
             sy.load(file)
 
 
