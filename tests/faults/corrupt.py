@@ -3,11 +3,12 @@
 "damage" is what disks and networks do: bytes cut off, flipped, zeroed, added. "forge" is what somebody with a
 grudge does: any part of the file is changed, and all checksums are made to fit again. Prints how many files loaded, and
 how many of the models that came out answered. Ends with an error as soon as anything but a `ModelFileError` comes of
-loading, anything but a ValueError of asking, or one file takes more than a second.
+loading, anything but a ValueError of asking, one file takes more than a second, or asks for gigabytes.
 """
 
 import json
 import random
+import resource
 import sys
 import time
 import warnings
@@ -29,6 +30,7 @@ HOSTILE = [
     {"measure": ["Sum", ["FBeta", 1], 3]}, {"object": "CostPath", "state": {}}, {"skops": 0},
     {"array": 0, "dtype": "<f8", "shape": [1], "order": "C"}, {"scalar": "<f8", "is": "000000000000f87f"},
 ]  # fmt: skip
+MEMORY = 2 * 2**30  # bytes that the process may ask for beyond what Python and its libraries have
 WORDS = np.array([0, 1, -1, 2, 255, 2**31, 2**40, 2**62, -(2**62)], dtype=np.int64)
 
 
@@ -158,6 +160,9 @@ def try_all(how, good, kind, count, seed):
 
 
 def main(file, n_damaged, n_forged, seed):
+    with open("/proc/self/statm") as statm:
+        taken = int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     with open(file, "rb") as opened:
