@@ -25,6 +25,13 @@ def make(n=1200, seed=0, weights=0.85, flip=0.05):
 FAST = {"C": [0.01, 1.0], "random_state": 0}
 
 
+def test_Cs_may_be_an_array():
+    X, y = make(300)
+    ours = sy.MeasureClassifier(m.FBeta(1), C=np.array(FAST["C"]), random_state=0).fit(X, y)
+    same = sy.MeasureClassifier(m.FBeta(1), **FAST).fit(X, y)
+    np.testing.assert_array_equal(ours.coef_, same.coef_)
+
+
 def test_attributes():
     X, y = make()
     model = sy.MeasureClassifier(m.FBeta(1)).fit(X, y)

@@ -237,7 +237,7 @@ WATCH = textwrap.dedent("""
     def hook(event, args):
         if watching and event.split(".")[0] in ("import", "exec", "compile", "socket", "subprocess", "os", "ctypes",
                                                   "pickle", "marshal", "shutil", "code", "open", "urllib", "http"):
-            seen.append((event, str(args)[:80]))
+            seen.append((event, str(args)))
     watching = False
     sys.addaudithook(hook)
     watching = True

@@ -240,7 +240,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             costs = {plain, *wide} if loss == "hinge" or len(losses) == 1 else middle
             anchors = [CostModel(loss, *plain, usual)] if loss != "hinge" else []
             exploration.add((CostModel(loss, *pair, C) for pair in sorted(costs) for C in Cs), anchors)
-        if self.loss == self.C == self.solver == "auto" and len(exploration.goal.constraints) <= 1:
+        free = all(isinstance(one, str) and one == "auto" for one in (self.loss, self.C, self.solver))
+        if free and len(exploration.goal.constraints) <= 1:
             exploration.add([StreamModel()])
 
     def _refine(self, exploration: Exploration, Cs: tuple[float, ...], halved: int) -> None:
