@@ -203,8 +203,20 @@ def _again(source: Any, which: Any, constant: float) -> Rows:
     return Rows(source, core.view(which, constant) if which is not None or constant else core, which, constant)
 
 
+def refuse_masked(X: Any, name: str = "X") -> None:
+    """A mask says that numbers are missing; whoever reads the array alone takes them for numbers."""
+    if np.ma.is_masked(X):
+        missing = np.argwhere(np.ma.getmaskarray(X))
+        where = tuple(int(k) for k in missing[0])
+        raise ValueError(
+            f"{name} is a masked array with {len(missing)} values missing, the first at {where}: fill them "
+            f"({name}.filled(value), or SimpleImputer) or leave these rows out"
+        )
+
+
 def _dense(X: Any, name: str) -> NDArray[Any]:
     """An array whose rows each lie in one piece."""
+    refuse_masked(X, name)
     given: NDArray[Any] = np.asarray(X)
     if given.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {given.shape}")

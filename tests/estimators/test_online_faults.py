@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 import steelyard as sy
 import steelyard.measures as m
+from steelyard.rows import Rows
+from steelyard.solvers.stream.problem import Pass
 from steelyard.statistics.frontier import InfeasibleError
 
 KINDS = {
@@ -230,12 +232,15 @@ def test_a_failed_refit_keeps_the_old_model():
     assert len(model.predict(X)) == len(y)
 
 
-def test_weights_that_overflow_are_told():
+def test_weights_that_overflow_are_refused_and_by_the_learner_told():
     X, y = rows()
-    model = sy.OnlineClassifier(random_state=0).fit(X, y, np.full(len(y), 1e300))
-    if not np.isfinite(model.coef_).all():
-        with pytest.warns(UserWarning, match="numerical trouble: the weights of the model are not finite"):
-            model.predict(X[:2])
+    with pytest.raises(ValueError, match="sample_weight is too large to compute with"):
+        sy.OnlineClassifier(random_state=0).fit(X, y, np.full(len(y), 1e300))
+    learner = sy.OnlineClassifier(random_state=0).fit(X, y)._learner
+    learner.learn(Rows.of(X), np.where(y, 1, -1).astype(np.int8), np.full(len(y), 1e300), Pass())
+    model = learner.model()
+    assert not np.isfinite(model.w).all()
+    assert str(model.status) == "numerical trouble: the weights of the model are not finite"
 
 
 def test_a_refit_warns_of_scales_again():

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from ..measures import Measure
+from ..rows import refuse_masked
 
 
 class BinaryMixin(ClassifierMixin):
@@ -68,9 +69,22 @@ class Labels:
         return np.where(self.is_positive, 1.0, -1.0)
 
 
+HEAVIEST = 1e100  # a sum of weights: its square, times what a row can add, is still a number
+
+
+def one_kind(y: Any) -> np.ndarray:
+    """y as one column of labels that can be compared with each other, none of them missing."""
+    refuse_masked(y, "y")
+    column: np.ndarray = column_or_1d(y, warn=True)
+    kinds = sorted({type(label).__name__ for label in column.tolist()}) if column.dtype == object else []
+    if len(kinds) > 1 or kinds == ["NoneType"]:
+        raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
+    return column
+
+
 def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:
     """``(classes, is_positive, positive label)``; the larger label is positive unless `pos_label` says otherwise."""
-    y = column_or_1d(y, warn=True)
+    y = one_kind(y)
     assert_all_finite(y, input_name="y")
     classes = np.unique(y)
     check_classification_targets(classes)
@@ -106,6 +120,10 @@ def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = No
     weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")
+    if weight.max(initial=0.0) * len(weight) > HEAVIEST:
+        raise ValueError(
+            f"sample_weight is too large to compute with: the largest is {weight.max():g}. Divide it by its mean"
+        )
     if is_positive is not None and not (weight[is_positive].any() and weight[~is_positive].any()):
         raise ValueError("sample_weight leaves only one class with weight: a classifier needs rows of both classes")
     return weight

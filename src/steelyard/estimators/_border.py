@@ -16,14 +16,15 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..rows import Rows
+from ..rows import Rows, refuse_masked
 
 KINDS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
 
 
 def rows_and_y(estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True, check: bool = True) -> tuple[Rows, Any]:
     """X as rows and y as a column of the same length; ``check=False`` leaves the numbers to the solver's loop."""
-    _check_sparse(X)
+    _check_form(X)
+    refuse_masked(y, "y")
     X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
     return Rows.of(X, check=check), y
 
@@ -31,7 +32,7 @@ def rows_and_y(estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True, 
 def rows_to_score(estimator: BaseEstimator, X: Any) -> Rows:
     """New rows for a fitted estimator."""
     check_is_fitted(estimator)
-    _check_sparse(X)
+    _check_form(X)
     return Rows.of(validate_data(estimator, X, reset=False, **KINDS))
 
 
@@ -47,8 +48,10 @@ def as_before(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def _check_sparse(X: Any) -> None:
-    """Other formats than CSR are converted by scipy, which trusts their indices."""
+def _check_form(X: Any) -> None:
+    """Before scikit-learn reads it: masks it does not look at, and other formats than CSR are converted by scipy, which
+    trusts their indices."""
+    refuse_masked(X)
     if not sp.issparse(X) or X.format == "csr":
         return
     if hasattr(X, "check_format"):

@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from ..estimators._binary import check_weight
+from ..estimators._binary import check_weight, one_kind
 from ..estimators._border import as_before
 from ..estimators._parameters import CV, NOTHING, RANDOM, A, Checked, Table, Words
 from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
+from ..rows import refuse_masked
 from ..statistics import prevalence
 from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
 
@@ -250,12 +251,10 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
 def _labels(X: Any, y: Any) -> NDArray[Any]:
     """y as one column of labels of one kind, one for each row."""
-    y = column_or_1d(y, warn=True)
+    refuse_masked(X)
+    y = one_kind(y)
     if len(y) == 0:
         raise ValueError("there are no labelled rows to fit on")
-    kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
-    if len(kinds) > 1:
-        raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
     check_classification_targets(y)
     if n_rows(X) != len(y):
         raise ValueError(f"X has {n_rows(X)} rows and y has {len(y)}")

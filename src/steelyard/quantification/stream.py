@@ -23,12 +23,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from ..estimators._binary import one_kind
 from ..estimators._border import as_before
 from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Checked, Number, Table, Words
 from ..estimators._users import n_rows
+from ..rows import refuse_masked
 from ..statistics import drift, prevalence
 from ._crossfit import ScoredBatch
 from .quantifier import METHODS, Quantifier
@@ -142,7 +144,7 @@ class StreamQuantifier(Checked, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
         """Learn from labelled rows; `classes` lists all labels, in the first call at the latest."""
         with as_before(self):
-            X, y = self._array(X), column_or_1d(y)
+            X, y = self._array(X), one_kind(y)
             if X.shape[0] != len(y):
                 raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}")
             if not hasattr(self, "classes_"):
@@ -280,6 +282,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """X in the kind of the first call, with the same columns in the same order."""
         if n_rows(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
+        refuse_masked(X)
         first = not hasattr(self, "n_features_in_")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         if first:
