@@ -76,3 +76,10 @@ def test_a_large_unit_of_weight_changes_nothing(made):
         pytest.skip("takes weights as repetitions")
     heavy = made.fit(X, Y, sample_weight=np.full(120, 1e12))
     assert np.isfinite(heavy.decision_function(X)).all()
+
+
+def test_columns_that_never_varied_do_not_decide():
+    """All rows alike: nothing can be told apart, and new rows do not get scores of a million million."""
+    with pytest.warns(UserWarning, match="infeasible"):
+        model = sy.QValueClassifier(0.2).fit(np.ones((120, 4)), Y)
+    assert np.abs(model.decision_function(X)).max() < 100.0

@@ -198,8 +198,11 @@ def levelled(w: Array, matches: Matches, max_q: float) -> Array:
     if not np.isfinite(zero):
         zero = float(scores[matches.is_target].max())
     size = zero - float(np.median(scores[~matches.is_target]))
-    if not size > 1e-12 * max(1.0, abs(zero)):  # the threshold is at the median decoy, but for rounding
-        size = max(float(np.abs(scores - zero).max()), 1e-12)
+    rounding = 1e-12 * max(1.0, abs(zero))
+    if not size > rounding:  # the threshold is at the median decoy
+        size = float(np.abs(scores - zero).max())
+    if not size > rounding:  # all scores are equal, and there is nothing to measure by
+        size = 1.0
     w = w.copy()
     w[-1] -= zero
     return w / size
