@@ -241,7 +241,7 @@ CASES: dict[str, Callable[[], Call]] = {
     "CostPath.rates": on_a_path(lambda path, m, X, y: path.rates(X, y), 400_000),
     "CostPath.predict_proba": on_a_path(lambda path, m, X, y: path.predict_proba(X), 400_000),
     "QuantilePath": quantiles,
-    "NeymanPearsonClassifier, rbf": fit(lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05), 8000),
+    "NeymanPearsonClassifier, rbf": fit(lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05), 20_000),
     "NeymanPearsonClassifier, delta": fit(
         lambda sy, m: sy.NeymanPearsonClassifier(0.05, gamma=0.05, delta=0.05, random_state=0), 20_000
     ),

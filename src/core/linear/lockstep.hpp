@@ -54,10 +54,14 @@ public:
         begin(tracks[0], pair, &found);
         shares_.resize(static_cast<std::size_t>(rows_.n_rows));
         tracks[0].model.share = shares_.data();
-        if (start && !start->w.empty())
+        if (start && !start->w.empty()) {
             tracks[0].point = {start->w, start->rounding, true};
-        else
+            std::vector<double> m(sample_.chosen.weight.size());
+            NewtonLoops<L, Chosen<R>>::margins(sample_.chosen, start->w.data(), m.data());
+            tracks[0].half = first_width(m);
+        } else {
             first_idea(tracks);
+        }
         run(tracks);
         return found;
     }
@@ -80,6 +84,12 @@ private:
         track.model.cost[1] = pair.positive;
     }
 
+    // How far from the margin rows are near at first, by the margins of the sample: a part of them that can be held.
+    double first_width(const std::vector<double>& m) const {
+        const double held = static_cast<double>(most_rows()) / static_cast<double>(rows_.n_rows);
+        return sample_.half_width(m, std::min(how_.part, held));
+    }
+
     // From the sample alone, one pair after the other, each from its neighbour.
     void first_idea(std::vector<Track>& tracks) {
         Workspace space;
@@ -88,7 +98,7 @@ private:
         for (std::size_t k = 0; k < tracks.size(); ++k) {
             if (k > 0) tracks[k].point = tracks[k - 1].point;
             newton(tracks[k], sample_.chosen, target, space);
-            tracks[k].half = sample_.half_width(space.newton.margins(), how_.part);
+            tracks[k].half = first_width(space.newton.margins());
         }
     }
 

@@ -13,7 +13,7 @@ struct CostPair {
 struct Rounds {
     Index most = 6;                // for one problem; who needs more is handed to coordinate descent
     double steps = 60;             // of Newton in a round
-    Index most_numbers = 1 << 22;  // of chosen rows, held twice: 64 MB
+    Index most_numbers = 1 << 22;  // of chosen rows, held twice: 64 MB; half of it doubles the time on covertype
     // The sample: rows at least, and for each column (for the hinge, with 128 or fewer its solution says little about
     // all rows of covertype), and, where it stands for all rows to the end, this part of them.
     Index sample = 2048, hinge_rows = 256, smooth_rows = 256, smooth_part = 16;

@@ -132,6 +132,9 @@ private:
             throw std::runtime_error("the cost path met numbers that are not finite at tau = " + std::to_string(tau) +
                                      ": scale the columns (StandardScaler), or give a smaller C");
         knot.gap = at.upper > 0 ? (at.upper - at.lower) / at.upper : 0;
+        // Newton starts from w alone, and a dozen knots may be waiting with a number a row each.
+        if (problem_.solver == SolverKind::newton || problem_.solver == SolverKind::newton_first)
+            std::vector<double>().swap(knot.solution.share);
         return knot;
     }
 
