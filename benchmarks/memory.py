@@ -28,9 +28,12 @@ FITS = {  # name: (code, copies of rows that it may make)
     "StructuralSVM": ("sy.StructuralSVM('kld')", 0),
     "StructuralSVM, two threads": ("sy.StructuralSVM('f1', n_jobs=2)", 0),
     "CostPath": ("sy.CostPath(C=1e-4, method='approximate', tol=1e-2)", 0),
-    "NeymanPearsonClassifier": ("sy.NeymanPearsonClassifier(0.05, kernel='linear', random_state=0)", 0),
+    "NeymanPearsonClassifier": (
+        "sy.NeymanPearsonClassifier(0.05, kernel='linear', solver='generative', random_state=0)",
+        0,
+    ),
     "NeymanPearsonClassifier, delta": (
-        "sy.NeymanPearsonClassifier(0.05, kernel='linear', delta=0.05, random_state=0)",
+        "sy.NeymanPearsonClassifier(0.05, kernel='linear', solver='generative', delta=0.05, random_state=0)",
         0,
     ),
     "QValueClassifier": ("sy.QValueClassifier(0.05, random_state=0)", 0),
