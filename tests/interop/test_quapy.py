@@ -38,12 +38,11 @@ def _sample_size():
     qp.environ["SAMPLE_SIZE"] = 100
 
 
-# A ThresholdClassifier measures scores and probabilities from a threshold of its own in each fold. QuaPy's MS pools such
-# scores over folds, and its EMQ takes such probabilities for calibrated ones.
+# Scores are measured from a threshold of their own in each fold, and QuaPy's MS pools such scores over folds.
 BLURRED = {
     ("MS", "ThresholdClassifier"): 0.1,
     ("MS2", "ThresholdClassifier"): 0.07,
-    ("EMQ", "ThresholdClassifier"): 0.07,
+    ("MS", "MeasureClassifier"): 0.07,
 }
 
 

@@ -262,11 +262,9 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     @available_if(_scores_are_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """The model's probabilities with the odds divided by the threshold's odds, so that 1/2 is the threshold.
-
-        The order of the rows is the model's; its own probabilities are at ``estimator_.predict_proba``.
-        """
-        return self._probabilities(_odds_shifted(self._scores(X), self.best_threshold_))
+        """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
+        them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
+        return self._probabilities(self._scores(X))
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -277,16 +275,6 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def get_metadata_routing(self) -> MetadataRouter:
         return router_of(self, "estimator", self.estimator, self.cv)
-
-
-def _odds_shifted(probability: Array, threshold: float) -> Array:
-    """``p (1-t) / (p (1-t) + (1-p) t)``, above 1/2 exactly where ``p > t``."""
-    t = min(max(threshold, 0.0), 1.0)
-    up, down = probability * (1.0 - t), (1.0 - probability) * t
-    with np.errstate(invalid="ignore"):
-        shifted = np.where(up + down > 0.0, up / (up + down), 0.5)
-    called = probability > threshold
-    return np.where(called, np.maximum(shifted, np.nextafter(0.5, 1.0)), np.minimum(shifted, 0.5))
 
 
 def _capped_rate(constraint: Constraint) -> tuple[str, float] | None:

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._binary import check_weight, encode_labels
-from ..estimators._scored_rows import positive_scores, resolve_response
+from ..estimators._scored_rows import positive_scores
 from ..measures import Measure, rates
 from ..measures.constraints import Constraint, as_constraints
 from ..measures.labels import positive_of
 from ..statistics.frontier import Frontier, scan
-from ._axes import axes_or_new
+from ._axes import axes_or_new, called_positive
 
 AXES = ("roc", "rates")
 
@@ -73,11 +73,10 @@ class FrontierDisplay:
         check_is_fitted(estimator)
         pos_label = positive_of(estimator) if pos_label is None else pos_label
         _, _, positive = encode_labels(y, pos_label)
-        natural = 0.5 if resolve_response(estimator, "auto") == "predict_proba" else 0.0
         return cls.from_predictions(
             y,
             positive_scores(estimator, X, "auto", positive),
-            threshold=natural,
+            predicted=estimator.predict(X),
             sample_weight=sample_weight,
             measure=getattr(estimator, "measure", None) if measure is None else measure,
             subject_to=getattr(estimator, "subject_to", None) if subject_to is None else subject_to,
@@ -96,6 +95,7 @@ class FrontierDisplay:
         scores: Any,
         *,
         threshold: float | None = None,
+        predicted: Any = None,
         sample_weight: Any = None,
         measure: Measure | None = None,
         subject_to: Constraint | list[Constraint] | None = None,
@@ -106,14 +106,16 @@ class FrontierDisplay:
         plot: bool = True,
         **kwargs: Any,
     ) -> FrontierDisplay:
-        """From labels and scores; `threshold` marks the point of the rule ``score > threshold``."""
-        _, is_positive, _ = encode_labels(y_true, pos_label)
+        """From labels and scores; `threshold` marks the point of the rule ``score > threshold``, `predicted` (labels)
+        that of the predictions that were made."""
+        _, is_positive, positive = encode_labels(y_true, pos_label)
         scores = np.asarray(scores, dtype=np.float64)
         weight = check_weight(sample_weight, scores, is_positive)
         found = scan(scores, is_positive, weight)
         point = None
-        if threshold is not None:
-            at = rates(is_positive, scores > threshold, weight, pos_label=True)
+        called = called_positive(scores, threshold, predicted, positive)
+        if called is not None:
+            at = rates(is_positive, called, weight, pos_label=True)
             point = (at.tpr, at.tnr)
         display = cls(found, point=point, measure=measure, subject_to=subject_to, name=name)
         return display.plot(ax=ax, axes=axes, **kwargs) if plot else display

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._binary import encode_labels
-from ..estimators._scored_rows import positive_scores, resolve_response
+from ..estimators._scored_rows import positive_scores
 from ..statistics.frontier import Frontier, scan
-from ._axes import axes_or_new
+from ._axes import axes_or_new, called_positive
 
 
 class NeymanPearsonDisplay:
@@ -78,7 +78,7 @@ class NeymanPearsonDisplay:
             y,
             positive_scores(estimator, X, "auto", positive),
             max_fpr=cap,
-            threshold=0.5 if resolve_response(estimator, "auto") == "predict_proba" else 0.0,
+            predicted=estimator.predict(X),
             pos_label=positive,
             **{"name": type(estimator).__name__, **kwargs},
         )
@@ -91,6 +91,7 @@ class NeymanPearsonDisplay:
         *,
         max_fpr: float,
         threshold: float | None = None,
+        predicted: Any = None,
         pos_label: Any = None,
         confidence: float = 0.95,
         name: str | None = None,
@@ -98,14 +99,15 @@ class NeymanPearsonDisplay:
         plot: bool = True,
         **kwargs: Any,
     ) -> NeymanPearsonDisplay:
-        """From labels and scores; `threshold` marks the point of the rule ``score > threshold``."""
+        """From labels and scores; `threshold` marks the point of the rule ``score > threshold``, `predicted` (labels)
+        that of the predictions that were made."""
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
-        _, is_positive, _ = encode_labels(y_true, pos_label)
+        _, is_positive, positive = encode_labels(y_true, pos_label)
         scores = np.asarray(scores, dtype=np.float64)
         point = None
-        if threshold is not None:
-            called = scores > threshold
+        called = called_positive(scores, threshold, predicted, positive)
+        if called is not None:
             point = (float(called[~is_positive].mean()), float(called[is_positive].mean()))
         n_positive = int(is_positive.sum())
         display = cls(
