@@ -42,6 +42,22 @@ OURS = {
     "q-value": lambda: sy.QValueClassifier(0.3, random_state=0),
     "quantifier": lambda: sy.Quantifier(sy.StructuralSVM("zero_one"), method="ms", random_state=0),
     "threshold": lambda: sy.ThresholdClassifier(sy.OnlineClassifier(random_state=0), m.FBeta(2), pos_label="no"),
+    "threshold promised": lambda: sy.ThresholdClassifier(
+        sy.OnlineClassifier(random_state=0),
+        m.Recall(),
+        subject_to=m.Precision() >= 0.5,
+        delta=0.2,
+        cv=0.5,
+        random_state=0,
+    ),
+    "threshold promised twice": lambda: sy.ThresholdClassifier(
+        sy.OnlineClassifier(random_state=0),
+        m.FBeta(1),
+        subject_to=[m.Precision() >= 0.3, m.fnr <= 0.6],
+        delta=0.3,
+        cv=0.5,
+        random_state=0,
+    ),
 }
 # Those that skops helps with.
 WITH_SKOPS = {

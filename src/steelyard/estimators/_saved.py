@@ -51,8 +51,10 @@ from ..solvers.stream.learner import Learner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME
 from ..statistics.frontier import Frontier
+from ..statistics.promises.promise import Promise
 from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
 from ._saved_parts import PARTS
+from ._saved_promises import PROMISES
 from .cost_path import CostClassifier, CostPath
 from .expected_fbeta import ExpectedFBetaClassifier
 from .measure_classifier import MeasureClassifier
@@ -254,7 +256,7 @@ WRAPPERS = (
     estimator(
         ThresholdClassifier,
         {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": REAL,
-         "best_score_": ANY_NUMBER},
+         "best_score_": ANY_NUMBER, "promise_": Maybe(Is(Promise))},
     ),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),
     estimator(Pipeline, {}, _sound_pipeline),
@@ -265,4 +267,4 @@ WRAPPERS = (
          "classes_": IfThere(Labels("k"))},
     ),
 )  # fmt: skip
-DESCRIPTIONS = (*PARTS, *PATHS, *LINEAR_MODELS, *WRAPPERS)
+DESCRIPTIONS = (*PARTS, *PROMISES, *PATHS, *LINEAR_MODELS, *WRAPPERS)

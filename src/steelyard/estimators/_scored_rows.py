@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +34,7 @@ class Table:
     labels: Labels
     weight: Array | None
     fit_params: dict[str, Any]
+    slices: NDArray[Any] | None = None  # the group of each row, for constraints within groups
 
     def fit(self, model: Classifier, train: RowNumbers | None = None) -> Classifier:
         """The model, fitted to a part of the rows, or to all."""
@@ -47,6 +49,7 @@ class ScoredRows:
     scores: Array
     is_positive: NDArray[np.bool_]
     weight: Array | None
+    slices: NDArray[Any] | None = None  # the group of each row
 
 
 def resolve_response(estimator: Any, response_method: str) -> str:
@@ -84,7 +87,7 @@ def score_prefit(estimator: Classifier, table: Table, response_method: str) -> S
     if unknown:
         raise ValueError(f"y has labels {sorted(unknown)} that the fitted model does not know: {known}")
     scores = positive_scores(estimator, table.X, response_method, table.labels.positive)
-    return ScoredRows(scores, table.labels.is_positive, table.weight)
+    return ScoredRows(scores, table.labels.is_positive, table.weight, table.slices)
 
 
 def score_left_out(
@@ -99,13 +102,42 @@ def score_left_out(
     def one(train: RowNumbers, test: RowNumbers) -> tuple[Classifier | None, ScoredRows]:
         model = table.fit(clone(estimator), train)
         scores = positive_scores(model, part_of(table.X, test), response_method, table.labels.positive)
-        weight = None if table.weight is None else table.weight[test]
-        return model if splits.held_out else None, ScoredRows(scores, table.labels.is_positive[test], weight)
+        weight, slices = (None if part is None else part[test] for part in (table.weight, table.slices))
+        return model if splits.held_out else None, ScoredRows(scores, table.labels.is_positive[test], weight, slices)
 
     used = [(train, test) for train, test in splits.pairs if len(test)]
     found = Parallel(n_jobs=n_jobs)(delayed(one)(train, test) for train, test in used)
     parts = [scored for _, scored in found]
-    weight = None if table.weight is None else np.concatenate([part.weight for part in parts])
-    scores, is_positive = (np.concatenate([getattr(p, name) for p in parts]) for name in ("scores", "is_positive"))
     model = found[0][0] if splits.held_out else table.fit(clone(estimator))
-    return model, ScoredRows(scores, is_positive, weight)
+    return model, _pooled(parts)
+
+
+def score_fitted(
+    estimator: Classifier, model: Classifier, table: Table, train: RowNumbers, response_method: str
+) -> ScoredRows:
+    """Scores of the rows that `model` was fitted on, by itself and by two models that each saw one half.
+
+    They promise nothing and are on no exact scale, the first too sure and the second too unsure: they only say where to
+    begin to look (benchmarks/promises.py).
+    """
+    positive, is_positive = table.labels.positive, table.labels.is_positive[train]
+
+    def scored(by: Classifier, rows: RowNumbers) -> ScoredRows:
+        scores = positive_scores(by, part_of(table.X, rows), response_method, positive)
+        return ScoredRows(
+            scores, table.labels.is_positive[rows], None, None if table.slices is None else table.slices[rows]
+        )
+
+    parts = [scored(model, train)]
+    if min(is_positive.sum(), (~is_positive).sum()) >= 2:
+        for one, other in StratifiedKFold(2, shuffle=True, random_state=0).split(is_positive, is_positive):
+            parts.append(scored(table.fit(clone(estimator), train[one]), train[other]))
+    return _pooled(parts)
+
+
+def _pooled(parts: list[ScoredRows]) -> ScoredRows:
+    def joined(name: str) -> Any:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else np.concatenate(found)
+
+    return ScoredRows(joined("scores"), joined("is_positive"), joined("weight"), joined("slices"))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 RowNumbers = NDArray[np.intp]
 WHAT = "cv is a number of folds, a held-out share in (0, 1), a splitter, a list of splits or 'prefit'"
@@ -49,16 +49,17 @@ class Splits:
 @dataclass(frozen=True)
 class Stratum:
     """What a splitter needs to know of the rows: their class codes, the classes' names for messages, their groups, and
-    X for splitters of the user's that look at it."""
+    X for splitters of the user's that look at it. A promise about both classes needs a `plain` sample."""
 
     codes: NDArray[Any]
     names: Sequence[Any] = ("negative", "positive")
     groups: Any = None
     X: Any = None
+    plain: bool = False  # a share is drawn without regard to the classes
 
     @classmethod
-    def of(cls, is_positive: NDArray[np.bool_], groups: Any = None, X: Any = None) -> Stratum:
-        return cls(is_positive.astype(np.int8), groups=groups, X=X)
+    def of(cls, is_positive: NDArray[np.bool_], groups: Any = None, X: Any = None, *, plain: bool = False) -> Stratum:
+        return cls(is_positive.astype(np.int8), groups=groups, X=X, plain=plain)
 
     def rarest(self) -> tuple[int, str]:
         """How many rows the rarest class has, and its name."""
@@ -130,7 +131,7 @@ def _held_out(share: float, rows: Stratum, random_state: Any) -> tuple[RowNumber
             f"cv={share!r} of {n} rows holds out {held} and fits on {n - held}: both parts need a row of each of the "
             f"{classes} classes"
         )
-    draw = StratifiedShuffleSplit(1, test_size=share, random_state=random_state)
+    draw = (ShuffleSplit if rows.plain else StratifiedShuffleSplit)(1, test_size=share, random_state=random_state)
     train, test = next(draw.split(np.zeros(n), rows.codes))
     return np.sort(train), np.sort(test)
 

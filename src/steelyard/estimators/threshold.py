@@ -3,8 +3,8 @@
 Given a scikit-learn classifier with scores, a measure and constraints, find t for the rule "positive if score > t".
 Scores come from rows that the model was not fitted on: out-of-fold, or from one held-out part. The search over
 thresholds is `statistics.frontier` (every distinct one, one sort); where few rows decide it is steadied by
-`statistics.shrinkage` or `statistics.resampling`; the promise on unseen data, when `delta` is given, is
-`statistics.order_statistic`. Which rows are scored by which model is decided in `_scored_rows`.
+`statistics.shrinkage` or `statistics.resampling`; the promise on unseen data, when `delta` is given, is made by
+`statistics.promises`. Which rows are scored by which model is decided in `_scored_rows`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,25 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..statistics import frontier, order_statistic, shrinkage
+from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Frontier
+from ..statistics.promises.counts import Scored
+from ..statistics.promises.promise import Asked, Promise, keep
 from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
 from ._border import as_before
 from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
-from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
+from ._scored_rows import (
+    ScoredRows,
+    Table,
+    positive_scores,
+    resolve_response,
+    score_fitted,
+    score_left_out,
+    score_prefit,
+)
+from ._slices import best_in_groups, read_slices
 from ._splits import Splits, Stratum, read_cv
 from ._users import Classifier
 from ._wrapper import WrapperMixin, route_fit, router_of, show_features
@@ -62,9 +73,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     subject_to : Constraint or list of them, default=None
         Such as ``fpr <= 0.01``. Infeasible constraints raise, with the closest reachable point.
     delta : float, default=None
-        If given, the one constraint ``fpr <= a`` (or ``fnr <= a``) holds on *unseen* data with probability
-        ``1 - delta``. Needs ``cv`` to be a held-out share or "prefit", enough held-out rows of that class, and no
-        sample weights; nothing is refitted.
+        If given, all constraints together hold on *unseen* data with probability ``1 - delta``. They are linear over
+        linear in the rates: caps and floors on a rate, precision, F-beta, accuracy and so on. Needs ``cv`` to be a
+        held-out share or "prefit", enough held-out rows, and no sample weights; nothing is refitted. Where too few
+        rows are held out the error says what they could promise, and how many it takes.
     rule : {"auto", "exact", "shrunk", "settled"}, default="auto"
         "exact" is the best point on the scored rows. "shrunk" is the best one when labels are shrunk towards the
         probabilities that the scores imply, the more so the fewer rows there are. "settled" is the point nearest to
@@ -87,6 +99,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     ----------
     best_threshold_, best_score_ : float
         The threshold, and the measure there on the scored rows.
+    promise_ : Promise or None
+        With `delta`: what was promised, on how many rows, with what p-value, and `attainable(delta)`.
     frontier_ : Frontier
         `thresholds`, `tpr`, `tnr` of every operating point.
     estimator_ : classifier
@@ -145,51 +159,66 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         "random_state": (RANDOM,),
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ThresholdClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, slices: Any = None, **params: Any
+    ) -> ThresholdClassifier:
         """Fit the model and set the threshold.
 
-        `sample_weight` weighs rows in the measure, and in the model's fit if it takes weights. `groups` goes to the
-        splitter, other parameters to the model's fit; with metadata routing enabled they go where requested.
+        `sample_weight` weighs rows in the measure, and in the model's fit if it takes weights. `slices` is the group of
+        each row, for constraints such as ``within("a", fpr) <= 0.05``. `groups` goes to the splitter, other parameters
+        to the model's fit; with metadata routing enabled they go where requested.
         """
         self._check_parameters()
-        constraints = as_constraints(self.subject_to)
+        constraints = as_constraints(self.subject_to, groups=slices is not None)
         X, y = indexable(X, y)
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
         routed = route_fit(self, "estimator", estimator, weight, params, only_for="the threshold")
-        splits = self._splits(estimator, X, labels, dict(routed.splitter))
-        if self.delta is not None:
-            self._check_promise(constraints, splits, weight)
-        table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model)
+        asked = self._asked(constraints, weight)
+        splits = self._splits(estimator, X, labels, dict(routed.splitter), asked)
+        table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model, read_slices(slices, y))
         if splits.prefit:
             model, scored = estimator, score_prefit(estimator, table, self.response_method)
         else:
             model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method)
         found = frontier.scan(scored.scores, scored.is_positive, scored.weight)
-        choice = self._choose(found, scored, constraints, self._rule(constraints, splits))
+        rule, promise = self._rule(constraints, splits), None
+        if asked is not None:
+            promise, choice = self._promised(asked, scored, model, table, splits)
+        else:
+            choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
             self.best_threshold_, self.best_score_ = choice.threshold, choice.value
+            self.promise_ = promise
             show_features(self, model)
         return self
 
-    def _splits(self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any]) -> Splits:
+    def _splits(
+        self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any], asked: Asked | None
+    ) -> Splits:
         if isinstance(estimator, FrozenEstimator):
             return Splits(())
         groups = params.pop("groups", None)
         if groups is not None and isinstance(self.cv, float):
             raise ValueError("groups need a splitter that keeps them together, such as GroupKFold; a share does not")
-        rows = Stratum.of(labels.is_positive, groups, X)
-        return read_cv(self.cv, rows, self.random_state, split_params=params)
+        rows = Stratum.of(labels.is_positive, groups, X, plain=asked is not None and not asked.by_class)
+        splits = read_cv(self.cv, rows, self.random_state, split_params=params)
+        if asked is not None and splits.refits:
+            raise ValueError(
+                "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
+                f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
+            )
+        return splits
 
     # -- the point that is taken --------------------------------------------------------------------------------
     def _rule(self, constraints: tuple[Constraint, ...], splits: Splits) -> str:
         if self.rule == "shrunk" and constraints:
             raise ValueError("rule='shrunk' has no margin for constraints; take rule='settled', or 'exact'")
         if self.rule not in ("auto", "exact") and self.delta is not None:
-            raise ValueError(f"delta sets the threshold by an order statistic; rule={self.rule!r} has no say in it")
+            raise ValueError(f"delta sets the threshold by what can be promised; rule={self.rule!r} has no say in it")
         if self.rule != "auto":
             return self.rule
         if splits.prefit or self.delta is not None:
@@ -199,8 +228,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     def _choose(
         self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...], rule: str
     ) -> frontier.Choice:
-        if self.delta is not None:
-            return frontier.best_point(found, self.measure, allowed=self._promised(found, scored, constraints[0]))
+        if any(constraint.needs_groups for constraint in constraints):
+            return best_in_groups(found, scored, self.measure, constraints)
         rows = scored.scores, scored.is_positive, scored.weight
         if rule == "shrunk":
             is_probability = resolve_response(self._inner(), self.response_method) == "predict_proba"
@@ -214,42 +243,29 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return settled(verdict, found, best, goal)
 
     # -- the promise on unseen data -----------------------------------------------------------------------------
-    def _check_promise(self, constraints: tuple[Constraint, ...], splits: Splits, weight: Array | None) -> None:
-        if len(constraints) != 1 or _capped_rate(constraints[0]) is None:
-            raise ValueError(
-                "delta promises one cap on one error rate, subject_to=fpr <= a or subject_to=fnr <= a; "
-                f"got {self.subject_to!r}"
-            )
-        if splits.refits:
-            raise ValueError(
-                "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
-                f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
-            )
+    def _asked(self, constraints: tuple[Constraint, ...], weight: Array | None) -> Asked | None:
+        if self.delta is None:
+            return None
+        if not constraints:
+            raise ValueError("delta promises constraints, such as subject_to=fpr <= 0.05; got subject_to=None")
         if weight is not None:
-            raise ValueError("the order-statistic promise is for unweighted rows; drop sample_weight or delta")
+            raise ValueError("the promise is for unweighted rows; drop sample_weight or delta")
+        asked = Asked(constraints, self.measure, self.delta)
+        asked.check()
+        return asked
 
-    def _promised(self, found: Frontier, scored: ScoredRows, constraint: Constraint) -> NDArray[np.bool_]:
-        """Which thresholds keep the cap on unseen data with probability 1 - delta."""
-        capped = _capped_rate(constraint)
-        assert capped is not None
-        assert self.delta is not None
-        which, cap = capped
-        # A false negative is a false alarm of the mirrored problem.
-        error_side = scored.scores[~scored.is_positive] if which == "fpr" else -scored.scores[scored.is_positive]
-        try:
-            k = order_statistic.rank(len(error_side), cap, self.delta)
-        except ValueError as error:
-            kind = "negatives" if which == "fpr" else "positives"
-            if not 0.0 < cap < 1.0:
-                raise ValueError(f"a promise needs a cap strictly between 0 and 1; got {constraint!r}") from error
-            needed = order_statistic.needed(cap, self.delta)
-            raise ValueError(
-                f"{constraint!r} with delta={self.delta} needs {needed} held-out {kind}; {len(error_side)} were given. "
-                "Hold out more rows, or loosen the cap or delta"
-            ) from error
-        bound = np.partition(error_side, k - 1)[k - 1]
-        keeps: NDArray[np.bool_] = found.thresholds >= bound if which == "fpr" else found.thresholds < -bound
-        return keeps
+    def _promised(
+        self, asked: Asked, scored: ScoredRows, model: Classifier, table: Table, splits: Splits
+    ) -> tuple[Promise, frontier.Choice]:
+        """The promise and its point; rows that were fitted on fix the order of the thresholds, where one is needed."""
+        before = prevalence = None
+        if not splits.prefit:
+            prevalence = float(table.labels.is_positive[splits.pairs[0][0]].mean())
+        if not (asked.only_caps or asked.only_floors or splits.prefit):
+            train = splits.pairs[0][0]
+            fitted = score_fitted(self._inner(), model, table, train, self.response_method)
+            before = Scored(fitted.scores, fitted.is_positive, fitted.slices)
+        return keep(Scored(scored.scores, scored.is_positive, scored.slices), before, asked, prevalence=prevalence)
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Array:
@@ -275,13 +291,3 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def get_metadata_routing(self) -> MetadataRouter:
         return router_of(self, "estimator", self.estimator, self.cv)
-
-
-def _capped_rate(constraint: Constraint) -> tuple[str, float] | None:
-    """``("fpr", a)`` or ``("fnr", a)`` if the constraint is a cap on one of them, however it was written."""
-    if not constraint.is_linear or constraint.cleared.needs_prevalence:
-        return None
-    a, b, c = constraint.coefficients()
-    if a == 0.0 and b > 0.0:
-        return "fpr", 1.0 + c / b
-    return ("fnr", 1.0 + c / a) if b == 0.0 and a > 0.0 else None

@@ -15,6 +15,7 @@ from typing import Any
 from ..measures import NAMED, Constraint, Measure, functions
 from ..measures.arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
 from ..measures.binding import At, Declared
+from ..measures.groups import GapConstraint, WithinConstraint
 from .errors import ModelFileError
 
 # What each constructor takes, a letter each: a measure, a number, a word, a flag, a pair of numbers; * is "all others".
@@ -24,6 +25,7 @@ _TAKES: dict[type[Measure], str] = {
     functions.Maximum: "m*", functions.GeometricMean: "m*", functions.QuadraticMean: "m*",
     functions.HarmonicMean: "mmp", Declared: "mnnf", At: "mn",
 }  # fmt: skip
+_NAMES = (str, int, bool, float)  # of groups
 _KINDS: list[type[Measure]] = [*NAMED, *_TAKES]
 _NODES = {kind.__name__: kind for kind in _KINDS}
 # A tree that people write has some ten nodes; each is analysed, some in milliseconds, and some by recursion.
@@ -40,12 +42,26 @@ def expression_from_list(given: Any) -> Measure:
 
 
 def constraint_to_list(constraint: Constraint) -> list[Any]:
+    """Left, comparison, right; within a group also its name."""
+    if isinstance(constraint, WithinConstraint):
+        if type(constraint.group) not in _NAMES:
+            raise ModelFileError(f"a file holds groups named by text or numbers; got {constraint.group!r}")
+        return ["within", constraint.group, constraint_to_list(constraint.plain)]
+    if isinstance(constraint, GapConstraint):
+        return ["gap", expression_to_list(constraint.measure), constraint.bound]
     return [expression_to_list(constraint.left), constraint.sense, expression_to_list(constraint.right)]
 
 
 def constraint_from_list(given: Any) -> Constraint:
     if not isinstance(given, list) or len(given) != 3:
         raise ValueError("a constraint is two measures and a comparison")
+    if given[0] == "within" and type(given[1]) in _NAMES:
+        plain = constraint_from_list(given[2])
+        if plain.needs_groups:
+            raise ValueError("a constraint within a group is one of its rows alone")
+        return WithinConstraint(given[1], plain)
+    if given[0] == "gap" and _is_number(given[2]):
+        return GapConstraint(expression_from_list(given[1]), float(given[2]))
     return Constraint(expression_from_list(given[0]), given[1], expression_from_list(given[2]))
 
 

@@ -40,6 +40,7 @@ from .functions import (
     sqrt,
     square,
 )
+from .groups import gap, within
 from .labels import rates
 
 NAMED = (
@@ -78,6 +79,7 @@ __all__ = [
     "expected_fbeta_labels",
     "fnr",
     "fpr",
+    "gap",
     "geometric_mean",
     "harmonic_mean",
     "log",
@@ -92,4 +94,5 @@ __all__ = [
     "square",
     "tnr",
     "tpr",
+    "within",
 ]

@@ -31,6 +31,8 @@ class Constraint:
     False
     """
 
+    needs_groups = False  # whether it is about groups of rows
+
     def __init__(self, left: Measure, sense: str, right: Measure) -> None:
         if sense not in ("<=", ">="):
             raise ValueError(f"sense is '<=' or '>='; got {sense!r}")
@@ -121,13 +123,20 @@ class Constraint:
         )
 
 
-def as_constraints(subject_to: Any) -> tuple[Constraint, ...]:
-    """None, one constraint or several, as a tuple."""
+def as_constraints(subject_to: Any, *, groups: bool = False) -> tuple[Constraint, ...]:
+    """None, one constraint or several, as a tuple; those on groups only for who can tell the groups."""
     if subject_to is None:
         return ()
     if isinstance(subject_to, Constraint):
-        return (subject_to,)
+        return _without_groups((subject_to,), groups)
     given = tuple(subject_to) if isinstance(subject_to, Iterable) else (subject_to,)
     if not all(isinstance(constraint, Constraint) for constraint in given):
         raise TypeError(f"subject_to takes a constraint such as fpr <= 0.01, or a list of them; got {subject_to!r}")
+    return _without_groups(given, groups)
+
+
+def _without_groups(given: tuple[Constraint, ...], groups: bool) -> tuple[Constraint, ...]:
+    of_groups = next((constraint for constraint in given if constraint.needs_groups), None)
+    if of_groups is not None and not groups:
+        raise ValueError(f"{of_groups!r} is about groups of rows, which only ThresholdClassifier.fit(slices=...) knows")
     return given

@@ -1,0 +1,81 @@
+"""What a file holds of a promise: the constraints, and the counts at the thresholds that were tried. No rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..files.kinds import ANYTHING, COUNT, Array, Each, Fields, Is, Maybe, Number, Text, check_fields, fits
+from ..files.values import Description
+from ..measures import Constraint, Measure
+from ..statistics.promises.counts import ByView, Counts
+from ..statistics.promises.promise import Asked, Promise
+from ..statistics.promises.trials import Caps, Learned, Ranked, Trial
+
+KINDS = ("caps", "learned", "ranked")
+PARTS = ("tp", "fp", "fn", "tn")
+SHARE = Number(0.0, 1.0)  # delta, p-values
+
+
+def _packed(counts: ByView | None, views: tuple[Any, ...]) -> np.ndarray | None:
+    if counts is None:
+        return None
+    return np.array([[getattr(counts[view], part) for part in PARTS] for view in views], dtype=np.float64)
+
+
+def _unpacked(packed: np.ndarray, views: tuple[Any, ...]) -> ByView:
+    return {view: Counts(*parts) for view, parts in zip(views, packed, strict=True)}
+
+
+def _state(promise: Promise) -> dict[str, Any]:
+    trial = promise.trial
+    views = tuple(trial.seen)
+    return {
+        "constraints": promise.constraints,
+        "delta": float(promise.delta),
+        "n_rows": promise.n_rows,
+        "p_values": promise.p_values,
+        "measure": promise.goal.measure,
+        "groups": promise.groups,
+        "kind": type(trial).__name__.lower(),
+        "thresholds": trial.thresholds,
+        "usable": trial.usable,
+        "lowest": float(getattr(trial, "lowest", 0.0)),
+        "views": views,
+        "seen": _packed(trial.seen, views),
+        "before": _packed(getattr(trial, "before", None), views),
+    }
+
+
+# t thresholds, v views: all rows and groups; four kinds of counts.
+_FIELDS: Fields = {
+    "constraints": Each(Is(Constraint)), "delta": SHARE, "n_rows": COUNT, "p_values": Each(SHARE),
+    "measure": Is(Measure), "groups": Each(ANYTHING), "kind": Text(KINDS), "thresholds": Array("f8", "t"),
+    "usable": Array("b1", "t"), "lowest": SHARE, "views": Each(ANYTHING, "v"),
+    "seen": Array("f8", "v", 4, "t", low=0), "before": Maybe(Array("f8", "v", 4, "t", low=0)),
+}  # fmt: skip
+
+
+def _make(state: dict[str, Any]) -> Promise:
+    check_fields(_FIELDS, state)
+    views, thresholds = state["views"], state["thresholds"]
+    fits(all(type(name) in (str, int, bool, float) for name in state["groups"]), "the groups of a promise")
+    fits(None in views and {*views} <= {None, *state["groups"]} and len(thresholds) > 0, "the counts and the groups")
+    fits((state["before"] is not None) == (state["kind"] == "learned"), "the counts and the order of a promise")
+    seen = _unpacked(state["seen"], views)
+    trial: Trial
+    if state["kind"] == "caps":
+        trial = Caps(thresholds, seen)
+    elif state["kind"] == "learned":
+        trial = Learned(thresholds, seen, _unpacked(state["before"], views))
+    else:
+        trial = Ranked(thresholds, seen, state["usable"], state["lowest"])
+    asked = Asked(state["constraints"], state["measure"], state["delta"])
+    goal = asked.goal(state["groups"])
+    fits(len(goal.questions) == len(state["p_values"]), "the constraints and the p-values")
+    fits(goal.views <= set(views), "the constraints and the groups")
+    return Promise(asked.constraints, asked.delta, state["n_rows"], state["p_values"], trial, goal, state["groups"])
+
+
+PROMISES = (Description("Promise", Promise, _state, _make),)

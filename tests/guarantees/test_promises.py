@@ -1,0 +1,82 @@
+"""Promises, simulated: the true rates of every threshold are known, and are broken with probability at most delta.
+
+Scores of negatives are standard normal and of positives N(shift, 1), rounded where ties are asked for; a share `wrong`
+of labels is turned in the rows that fix the order, so that it is learned from rows that mislead.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import steelyard.measures as m
+from steelyard.statistics.promises.counts import Scored
+from steelyard.statistics.promises.promise import Asked, RefusedError, keep
+
+pytestmark = pytest.mark.slow  # simulations
+
+DELTA = 0.1
+
+# name: constraints, measure, rows, prevalence, shift, ties, rows that fix the order (None: a fitted model), misleading
+SETTINGS = {
+    "precision": ([m.Precision() >= 0.8], m.Recall(), 500, 0.2, 1.8, False, 1000, 0.0),
+    "precision, misled": ([m.Precision() >= 0.8], m.Recall(), 500, 0.2, 1.8, False, 1000, 0.3),
+    "precision, fitted before": ([m.Precision() >= 0.8], m.Recall(), 500, 0.2, 1.8, False, None, 0.0),
+    "precision, fitted before, ties": ([m.Precision() >= 0.6], m.Recall(), 500, 0.2, 1.8, True, None, 0.0),
+    "precision, rare": ([m.Precision() >= 0.3], m.Recall(), 5000, 0.01, 2.5, False, None, 0.0),
+    "precision, useless model": ([m.Precision() >= 0.5], m.Recall(), 500, 0.48, 0.05, False, None, 0.0),
+    "precision and false alarms, fitted before": (
+        [m.Precision() >= 0.6, m.fpr <= 0.05], m.Recall(), 600, 0.3, 1.5, False, None, 0.0,
+    ),
+    "F1": ([m.FBeta(1) >= 0.6], m.Recall(), 500, 0.3, 1.5, False, 500, 0.0),
+    "F1, ties": ([m.FBeta(1) >= 0.6], m.Precision(), 300, 0.3, 1.5, True, None, 0.0),
+    "F2": ([m.FBeta(2) >= 0.6], m.Precision(), 2000, 0.3, 1.5, False, 500, 0.0),
+    "false alarms and misses": ([m.fpr <= 0.25, m.fnr <= 0.25], m.FBeta(1), 400, 0.3, 1.6, False, None, 0.0),
+    "precision and recall": ([m.Precision() >= 0.6, m.tpr >= 0.5], m.FBeta(1), 750, 0.2, 1.8, False, 750, 0.1),
+    "a ratio of rates": ([m.fpr <= 0.2 * m.tpr], m.Recall(), 600, 0.3, 1.5, False, 500, 0.0),
+}  # fmt: skip
+
+
+def draw(rng, n, prevalence, shift, ties):
+    y = rng.random(n) < prevalence
+    s = rng.normal(size=n) + shift * y
+    return Scored(np.round(2 * s) / 2 if ties else s, y)
+
+
+def true_rates(t, shift, ties):
+    """Of the rule score > t; rounded to halves, that is scores above the next middle between two halves."""
+    cut = np.floor(2 * t) / 2 + 0.25 if ties else t
+    return norm.sf(cut - shift), norm.cdf(cut)
+
+
+def broken_and_refused(name, runs, seed):
+    constraints, measure, n, prevalence, shift, ties, n_before, wrong = SETTINGS[name]
+    rng = np.random.default_rng(seed)
+    broken = refused = 0
+    for run in range(runs):
+        before = None
+        if n_before is not None:
+            before = draw(rng, n_before, prevalence, shift, False)
+            before = Scored(before.scores, before.is_positive ^ (rng.random(n_before) < wrong))
+        rows = draw(rng, n, prevalence, shift, ties)
+        try:
+            _, choice = keep(rows, before, Asked(tuple(constraints), measure, DELTA), seed=run)
+        except RefusedError:
+            refused += 1
+            continue
+        at = true_rates(choice.threshold, shift, ties)
+        broken += not all(bool(c.holds(*at, prevalence)) for c in constraints)
+    return broken / runs, refused / runs
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_promises_break_with_probability_at_most_delta(name, monkeypatch, record_property):
+    # What a refusal could offer takes most of the time, and is not asked for here.
+    monkeypatch.setattr(
+        "steelyard.statistics.promises.promise.refused", lambda promise: RefusedError("", None, promise)
+    )
+    runs = 2000
+    broken, refused = broken_and_refused(name, runs, seed=11)
+    record_property("violations", broken)
+    record_property("refused", refused)
+    print(f"{name}: broken {broken:.4f}, refused {refused:.3f}")
+    assert broken <= DELTA + 3 * np.sqrt(DELTA * (1 - DELTA) / runs)

@@ -1,0 +1,200 @@
+"""The room of promises against its slow reference: payments, p-values, orders, and what is promised."""
+
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import steelyard.measures as m
+from reference import promises as slow
+from steelyard.statistics.order_statistic import needed
+from steelyard.statistics.promises import orders
+from steelyard.statistics.promises.counts import Scored
+from steelyard.statistics.promises.payments import Payments, Shares, read
+from steelyard.statistics.promises.promise import Asked, RefusedError, ask, keep
+
+RNG = np.random.default_rng(0)
+N = 120
+Y = RNG.random(N) < 0.4
+S = np.round(RNG.normal(size=N) + 1.5 * Y, 1)  # with ties
+ROWS = Scored(S, Y)
+AT = np.array([-1.0, 0.0, 0.45, 0.8, 1.7, 2.5, 9.0])
+
+ONE_TEST = [
+    m.Precision() >= 0.7, m.fpr <= 0.2, m.fnr <= 0.3, m.tpr >= 0.6, m.FBeta(1) >= 0.6, m.Jaccard() >= 0.4,
+    m.Accuracy() >= 0.7, 1 - m.Precision() <= 0.25, m.NegCost(fp=1, fn=1) >= -0.3,
+]  # fmt: skip
+BETS = [m.FBeta(2) >= 0.6, m.NegCost(fp=1, fn=5) >= -0.6, m.FBeta(0.5) >= 0.5]
+
+
+@pytest.mark.parametrize("constraint", ONE_TEST + BETS, ids=repr)
+def test_the_mean_payment_has_the_sign_of_the_slack(constraint):
+    pays = read(constraint)
+    counts = ROWS.counts(AT)
+    for k in range(len(AT)):
+        tp, fp, fn, tn = slow.counts_at(S, Y, AT[k])
+        assert (counts.tp[k], counts.fp[k], counts.fn[k], counts.tn[k]) == (tp, fp, fn, tn)
+        tpr, tnr, p = tp / (tp + fn), tn / (tn + fp), Y.mean()
+        slack = constraint.slack(tpr, tnr, p)
+        paid = slow.payments_at(astuple(pays), S, Y, AT[k]).mean()
+        if tp + fp and abs(slack) > 1e-9:
+            assert np.sign(paid) == np.sign(slack), (AT[k], paid, slack)
+
+
+@pytest.mark.parametrize("constraint", ONE_TEST, ids=repr)
+def test_two_payments_are_tested_exactly(constraint):
+    (question,) = ask(constraint)
+    found = question.p_values({None: ROWS.counts(AT)})
+    for k, t in enumerate(AT):
+        paid = slow.payments_at(astuple(question.payments), S, Y, t)
+        assert found[k] == pytest.approx(slow.p_two_payments(paid, *question.payments.values))
+
+
+@pytest.mark.parametrize("constraint", BETS, ids=repr)
+def test_more_payments_are_bet_on(constraint):
+    (question,) = ask(constraint)
+    assert len(question.payments.values) > 2
+    before = Scored(S[:60], Y[:60])
+    stakes = question.stakes({None: before.counts(AT)}, 60, 0.1)
+    found = question.p_values({None: Scored(S[60:], Y[60:]).counts(AT)}, stakes)
+    for k, t in enumerate(AT):
+        seen = slow.payments_at(astuple(question.payments), S[:60], Y[:60], t).tolist()
+        assert stakes[k] == pytest.approx(slow.stake_of(seen, min(question.payments.values), 60, 0.1))
+        paid = slow.payments_at(astuple(question.payments), S[60:], Y[60:], t)
+        assert found[k] == pytest.approx(slow.p_bet(paid, stakes[k]))
+
+
+def test_what_is_read():
+    assert read(m.Precision() >= 0.75) == Payments(0.25, -0.75, 0.0, 0.0)
+    assert read(m.FBeta(1) >= 0.5).values == (-0.5, 1.0)
+    assert read(m.fpr <= 0.25) == Payments(0.0, -0.75, 0.0, 0.25)
+    assert isinstance(read(m.fpr <= 0.01 * m.tpr), Shares)
+    assert isinstance(read(m.Accuracy().at(0.2) >= 0.8), Shares)
+    for bad in (m.GMean() >= 0.5, m.MCC() >= 0.2):
+        with pytest.raises(ValueError, match="linear over linear"):
+            read(bad)
+
+
+def test_shares_are_bounded_by_clopper_and_pearson():
+    (question,) = ask(m.fpr <= 0.5 * m.tpr)
+    p = question.p_values({None: ROWS.counts(AT)})
+    for k, t in enumerate(AT):
+        tp, fp, fn, tn = slow.counts_at(S, Y, t)
+
+        def keeps(a, tp=tp, fp=fp, fn=fn, tn=tn):
+            from scipy.stats import beta
+
+            low = beta.ppf(a / 2, tp, fn + 1) if tp else 0.0
+            high = 1 - (beta.ppf(a / 2, tn, fp + 1) if tn else 0.0)
+            return 0.5 * low - high >= 0
+
+        if p[k] < 0.99:
+            assert keeps(1.001 * p[k])
+            assert not keeps(0.999 * p[k])
+        else:
+            assert not keeps(0.98)
+
+
+def test_the_walk_is_that_of_the_reference():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        p = rng.random(30) ** 3
+        weights = rng.random(30) * (rng.random(30) < 0.2)
+        weights /= max(weights.sum(), 1e-9)
+        order = orders.Order(np.arange(30), weights)
+        assert order.passed(p, 0.4, 30).tolist() == slow.fallback(p, weights, 0.4)
+
+
+def test_weights_sum_to_one():
+    for n in (30, 500, 200_000):
+        called = orders.ranks(n)
+        assert called[0] == 1
+        assert called[-1] == n
+        assert len(called) < 3000
+        assert orders.by_rank(called, 0.8, 0.1, 0.1).weights.sum() == pytest.approx(1.0)
+
+
+def test_ties_are_not_split():
+    from steelyard.statistics.promises.trials import Ranked
+
+    trial = Ranked.of(ROWS)
+    for t, ok, tp, fp in zip(trial.thresholds, trial.usable, trial.seen[None].tp, trial.seen[None].fp, strict=True):
+        if ok:
+            assert slow.counts_at(S, Y, t)[:2] == (tp, fp)
+    assert 0 < trial.usable.sum() < len(trial.usable)
+
+
+# -- together ----------------------------------------------------------------------------------------------------
+def sample(n, seed, shift=2.0, prevalence=0.3):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < prevalence
+    return Scored(rng.normal(size=n) + shift * y, y)
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [m.Precision() >= 0.7], [m.FBeta(1) >= 0.5], [m.FBeta(2) >= 0.4], [m.fpr <= 0.5 * m.tpr],
+        [m.Precision() >= 0.6, m.fnr <= 0.5], [m.fpr <= 0.2, m.fnr <= 0.5], [m.Accuracy() >= 0.7, m.Precision() >= 0.5],
+    ],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_is_promised_passes_its_tests(constraints, learns):
+    rows = sample(3000, 1)
+    promise, choice = keep(rows, sample(1000, 2) if learns else None, Asked(tuple(constraints), m.Recall(), 0.1))
+    assert max(promise.p_values) <= 0.1
+    assert promise.p_value == max(promise.p_values)
+    counts = rows.counts(np.array([choice.threshold]))
+    tpr, tnr, p = counts.rates()
+    for constraint in constraints:
+        assert constraint.holds(tpr[0], tnr[0], p)
+    instead = promise.attainable()
+    for asked, tightest in zip(constraints, instead, strict=True):
+        if asked.right.varies:
+            assert tightest is None
+        else:
+            bounds = float(tightest.right.number), float(asked.right.number)
+            assert bounds[0] <= bounds[1] if asked.sense == "<=" else bounds[0] >= bounds[1]
+    assert "Promise(" in repr(promise)
+
+
+def test_a_cap_is_the_order_statistic():
+    rows = sample(800, 5)
+    promise, choice = keep(rows, None, Asked((m.fpr <= 0.1,), m.Recall(), 0.05))
+    wrong, n = int((rows.scores[~rows.is_positive] > choice.threshold).sum()), int((~rows.is_positive).sum())
+    assert binom.cdf(wrong, n, 0.1) <= 0.05 < binom.cdf(wrong + 1, n, 0.1)
+    (tightest,) = promise.attainable()
+    assert needed(float(tightest.right.number), 0.05) <= n
+
+
+def test_a_refusal_says_what_could_be_had():
+    with pytest.raises(
+        RefusedError, match=r"cannot be promised with delta=0.05 from 200 held-out rows; Precision\(\) >="
+    ):
+        keep(sample(200, 1), sample(400, 2), Asked((m.Precision() >= 0.97,), m.Recall(), 0.05))
+    with pytest.raises(RefusedError) as refused:
+        keep(sample(200, 1), sample(400, 2), Asked((m.Precision() >= 0.97,), m.Recall(), 0.05))
+    promise = refused.value.promise
+    (instead,) = promise.attainable()
+    again, _ = keep(sample(200, 1), sample(400, 2), Asked((instead,), m.Recall(), 0.05))
+    assert again.p_value <= 0.05
+    needed_rows = promise.rows_needed()
+    assert needed_rows is None or needed_rows > 200
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        Asked((m.Precision() >= 1.0,), m.Recall(), 0.05).check()
+
+
+def test_more_rows_make_it():
+    with pytest.raises(RefusedError) as refused:
+        keep(sample(150, 1), sample(1000, 2), Asked((m.Precision() >= 0.9,), m.Recall(), 0.1))
+    n = refused.value.promise.rows_needed()
+    kept = 0
+    for seed in range(20):
+        try:
+            keep(sample(2 * n, 50 + seed), sample(1000, 2), Asked((m.Precision() >= 0.9,), m.Recall(), 0.1))
+            kept += 1
+        except RefusedError:
+            pass
+    assert kept >= 10
