@@ -25,6 +25,7 @@ _HOMES = {
     "StreamQuantifier": "quantification",
     "StructuralSVM": "estimators.structural",
     "ThresholdClassifier": "estimators.threshold",
+    "Watch": "estimators.watch",
     "BiasDisplay": "plots",
     "CostPathDisplay": "plots",
     "DiagonalDisplay": "plots",
@@ -36,6 +37,7 @@ _HOMES = {
     "save": "saving",
     "Frontier": "statistics.frontier",
     "InfeasibleError": "statistics.frontier",
+    "RefusedError": "statistics.promises.promise",
     "q_values": "statistics.target_decoy",
 }
 __all__ = [
@@ -57,9 +59,11 @@ __all__ = [
     "QValueClassifier",
     "Quantifier",
     "QuantilePath",
+    "RefusedError",
     "StreamQuantifier",
     "StructuralSVM",
     "ThresholdClassifier",
+    "Watch",
     "__version__",
     "load",
     "measures",
@@ -80,6 +84,7 @@ if TYPE_CHECKING:
     from .estimators.quantile_path import QuantilePath
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
+    from .estimators.watch import Watch
     from .files import ModelFileError
     from .plots import (
         BiasDisplay,
@@ -92,6 +97,7 @@ if TYPE_CHECKING:
     from .quantification import Quantifier, StreamQuantifier
     from .saving import load, save
     from .statistics.frontier import Frontier, InfeasibleError
+    from .statistics.promises.promise import RefusedError
     from .statistics.target_decoy import q_values
 
 

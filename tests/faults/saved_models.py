@@ -75,6 +75,7 @@ MADE = {
     "path precomputed": lambda: sy.CostPath(kernel="precomputed").fit(X @ X.T, Y),
     "q-value rbf": lambda: _with_landmarks(),
     "stream quantifier": lambda: _stream(sy.OnlineClassifier(random_state=0)),
+    "watch": lambda: _watch(),
 }
 MADE_WITH_SKOPS = {"stream quantifier sklearn": lambda: _stream(None)}
 PLAIN, SKOPS = [*OURS, *MADE], [*WITH_SKOPS, *MADE_WITH_SKOPS]
@@ -96,6 +97,13 @@ def _stream(classifier):
     return made.update(X[:90])
 
 
+def _watch():
+    inner = sy.OnlineClassifier(random_state=0)
+    rates = [m.fpr <= 0.2, m.fpr <= 0.5 * m.tpr]
+    model = sy.ThresholdClassifier(inner, m.FBeta(1), subject_to=rates, random_state=0, rule="exact").fit(X, Y)
+    return sy.Watch(model, level=0.1).update(Y, model.predict(X + 0.5))
+
+
 def make(name):
     """The fitted model of a name."""
     with warnings.catch_warnings():
@@ -111,6 +119,9 @@ def answers(model):
     asked = X[:, :d] if d <= X.shape[1] else X @ X.T
     if isinstance(model, sy.StreamQuantifier):
         return {"prevalence": model.prevalence_, "interval": model.interval(), "seen": np.array(model.n_seen_)}
+    if isinstance(model, sy.Watch):
+        ends = [end for pair in model.intervals().values() for end in pair]
+        return {"e": np.array([*model.e_values().values()]), "seen": np.array(model.n_seen), "ends": np.array(ends)}
     found = {"predict": np.asarray(model.predict(asked))}
     for name in ("decision_function", "predict_proba", "predict_interval"):
         if hasattr(model, name):

@@ -64,6 +64,7 @@ from .q_value import QValueClassifier
 from .quantile_path import QuantileModel, QuantilePath
 from .structural import StructuralSVM
 from .threshold import ThresholdClassifier
+from .watch import Alarm, Watch, Watched
 
 FORGOTTEN = {"_metadata_request", "_sklearn_output_config"}  # what scikit-learn keeps of how it was asked to behave
 
@@ -252,12 +253,17 @@ def _sound_frozen(model: Any) -> None:
     fits(hasattr(model.estimator, "predict"), "a frozen estimator and its model")
 
 
+def _sound_watch(model: Any) -> None:
+    fits(hasattr(model.estimator, "classes_") and hasattr(model.estimator, "_positive"), "a watch and its classifier")
+
+
 WRAPPERS = (
     estimator(
         ThresholdClassifier,
         {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": REAL,
          "best_score_": ANY_NUMBER, "promise_": Maybe(Is(Promise))},
     ),
+    estimator(Watch, {"_watched": Each(Is(Watched)), "_alarms": Each(Is(Alarm)), "_n_seen": COUNT}, _sound_watch),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),
     estimator(Pipeline, {}, _sound_pipeline),
     estimator(FrozenEstimator, {}, _sound_frozen),

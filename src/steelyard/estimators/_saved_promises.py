@@ -1,17 +1,24 @@
-"""What a file holds of a promise: the constraints, and the counts at the thresholds that were tried. No rows."""
+"""What a file holds of a promise: the constraints, and the counts at the thresholds that were tried; of a watch its
+fortunes. No rows."""
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 
-from ..files.kinds import ANYTHING, COUNT, Array, Each, Fields, Is, Maybe, Number, Text, check_fields, fits
+from ..files.kinds import ANYTHING, COUNT, FINITE, Array, Each, Fields, Is, Maybe, Number, Text, check_fields, fits
 from ..files.values import Description
 from ..measures import Constraint, Measure
 from ..statistics.promises.counts import ByView, Counts
+from ..statistics.promises.payments import Payments
 from ..statistics.promises.promise import Asked, Promise
+from ..statistics.promises.questions import Question, Share
 from ..statistics.promises.trials import Caps, Learned, Ranked, Trial
+from ..statistics.promises.watching import HALF_LIVES, Fortune
+from ._saved_parts import frozen
+from .watch import Alarm, Watched
 
 KINDS = ("caps", "learned", "ranked")
 PARTS = ("tp", "fp", "fn", "tn")
@@ -78,4 +85,53 @@ def _make(state: dict[str, Any]) -> Promise:
     return Promise(asked.constraints, asked.delta, state["n_rows"], state["p_values"], trial, goal, state["groups"])
 
 
-PROMISES = (Description("Promise", Promise, _state, _make),)
+# -- watches ----------------------------------------------------------------------------------------------------
+def _question_state(question: Question) -> dict[str, Any]:
+    return {
+        "constraint": question.constraint,
+        "payments": None if question.payments is None else astuple(question.payments),
+        "shares": tuple(astuple(share) for share in question.shares),
+        "constant": float(question.constant),
+        "view": question.view,
+    }
+
+
+def _make_question(state: dict[str, Any]) -> Question:
+    check_fields(_QUESTION, state)
+    given = {name: part for name, part in state.items() if name not in ("payments", "shares")}
+    payments = None if state["payments"] is None else Payments(*state["payments"])
+    shares = tuple(Share(*share) for share in state["shares"])
+    for share in shares:
+        fits(isinstance(share.factor, float) and isinstance(share.of_positives, bool), "the shares of a constraint")
+    fits((payments is None) == bool(shares), "the payments and the shares of a constraint")
+    return Question(payments=payments, shares=shares, **given)
+
+
+# What a row pays, by kind; (factor, of positives, group) of each share.
+_QUESTION: Fields = {
+    "constraint": Is(Constraint), "payments": Maybe(Each(FINITE, 4)), "shares": Each(Each(ANYTHING, 3)),
+    "constant": FINITE, "view": ANYTHING,
+}  # fmt: skip
+_SUMS = Array("f8", len(HALF_LIVES))
+
+
+def _sound_watched(one: Watched) -> None:
+    fits(len(one.hits) == len(one.rows) == len(one.question.shares), "a block and its shares")
+
+
+# Fortunes for each half-life; how much of a block has come, for each of its shares.
+PROMISES = (
+    Description("Promise", Promise, _state, _make),
+    Description("Question", Question, _question_state, _make_question),
+    frozen(
+        Fortune,
+        {"capital": Array("f8", len(HALF_LIVES), low=0), "sums": _SUMS, "squares": _SUMS, "weights": _SUMS,
+         "n_paid": COUNT, "n_good": COUNT, "best": FINITE},
+    ),
+    frozen(
+        Watched,
+        {"question": Is(Question), "fortune": Is(Fortune), "hits": Each(FINITE), "rows": Each(FINITE)},
+        _sound_watched,
+    ),
+    frozen(Alarm, {"constraint": Is(Constraint), "row": COUNT, "e_value": FINITE}),
+)  # fmt: skip
