@@ -248,3 +248,22 @@ def test_no_fold_is_copied():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * X.nbytes
+
+
+# -- promises -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("labels", [(0, 1), ("yes", "no")])
+def test_delta_sets_the_offset_by_what_the_rows_held_out_promise(labels):
+    rng = np.random.default_rng(0)
+    y = rng.random(3000) < 0.3
+    X = rng.normal(size=(3000, 3)) + 1.5 * y[:, None]
+    named = np.where(y, labels[1], labels[0])
+    asked = {"subject_to": [m.Precision() >= 0.7, m.tpr >= 0.5], "delta": 0.1, "cv": 0.4, "random_state": 0}
+    model = sy.MeasureClassifier(m.Recall(), C=1.0, pos_label=labels[1], **asked).fit(X[:2000], named[:2000])
+    called = model.predict(X[2000:]) == labels[1]
+    assert y[2000:][called].mean() > 0.7
+    assert called[y[2000:]].mean() > 0.5
+    assert model.promise_.n_rows == 800
+    assert model.promise_.p_value <= 0.1
+    with pytest.raises(ValueError, match="cv=0.3 holds out a share"):
+        sy.MeasureClassifier(m.Recall(), subject_to=m.fpr <= 0.1, delta=0.1).fit(X, y)
+    assert sy.MeasureClassifier(m.Recall(), C=1.0, subject_to=m.fpr <= 0.1).fit(X, y).promise_ is None

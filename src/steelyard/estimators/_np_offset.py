@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures import Recall, fpr
 from ..solvers.kernel.offset import a_hair_above, at_cap, on_one_scale, promised
 from ..statistics import order_statistic
+from ..statistics.promises.counts import Scored
+from ..statistics.promises.promise import Promise, asked_of, keep
 from ._np_learners import Finished, Learner, SignedRows
 from ._splits import Stratum, among, read_cv, reshuffled
 
@@ -140,6 +143,11 @@ class OffsetRule:
         if self.leaves_out:
             return parts.left_out(learner, trained)
         return Judged(learner.scores(trained), parts.training.y > 0, parts.training.weight)
+
+    def promise(self, judged: Judged) -> Promise | None:
+        """What `delta` promises."""
+        asked = asked_of((fpr <= self.cap,), Recall(), self.delta, None)
+        return None if asked is None else keep(Scored(judged.scores, judged.is_positive), None, asked)[0]
 
     def threshold(self, judged: Judged) -> float:
         if self.delta is None:

@@ -108,6 +108,7 @@ BINARY: Fields = {"classes_": Labels(2), "_positive": ANYTHING}
 LINEAR: Fields = {**SEEN, **BINARY, "coef_": Array("f8", 1, "d"), "intercept_": Array("f8", 1)}
 CLASSIFIER = Having("predict", "classes_")
 ANY_NUMBER = Number(nan=True)
+PROMISE = Maybe(Is(Promise))
 ANY_OFFSET = Array("f8", 1, low=-np.inf, high=np.inf)  # infinite where nothing may be called positive
 MODEL_PATH = Is(ExactPath, ApproximatePath, JoinedPath)
 MODEL_FEATURES = Is(LinearFeatures, KernelColumns, KernelFeatures)
@@ -207,7 +208,8 @@ LINEAR_MODELS = (
     estimator(
         MeasureClassifier,
         {**LINEAR, "C_": ANY_NUMBER, "loss_": Text(), "costs_": Each(ANY_NUMBER, 2), "gap_": ANY_NUMBER,
-         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": IfThere(Array("f8", "l"))},
+         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": IfThere(Array("f8", "l")),
+         "promise_": PROMISE},
     ),
     estimator(
         OnlineClassifier,
@@ -226,7 +228,7 @@ LINEAR_MODELS = (
          "C_": Maybe(FINITE), "gamma_": Maybe(FINITE), "solver_": Text(), "n_iter_": COUNT, "intercept_": ANY_OFFSET,
          "support_": IfThere(Array("i8", "s", low=0)), "dual_coef_": IfThere(Array("f8", 1, "s")),
          "coef_": IfThere(Array("f8", 1, "d")), "multiplier_": ANY_NUMBER, "fpr_train_": ANY_NUMBER,
-         "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2)},
+         "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2), "promise_": PROMISE},
         _sound_neyman_pearson,
     ),
     estimator(
@@ -261,7 +263,7 @@ WRAPPERS = (
     estimator(
         ThresholdClassifier,
         {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": REAL,
-         "best_score_": ANY_NUMBER, "promise_": Maybe(Is(Promise))},
+         "best_score_": ANY_NUMBER, "promise_": PROMISE},
     ),
     estimator(Watch, {"_watched": Each(Is(Watched)), "_alarms": Each(Is(Alarm)), "_n_seen": COUNT}, _sound_watch),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),

@@ -38,11 +38,27 @@ from ..solvers.search.models import (
 from ..solvers.search.race import race
 from ..solvers.search.transfer import transferred
 from ..statistics.frontier import Choice
+from ..statistics.promises.counts import Scored
+from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
-from ._parameters import ANYTHING, CV, FLAG, MEASURE, POSITIVE, RANDOM, THREADS, Checked, ListOf, Table, Words
+from ._parameters import (
+    ANYTHING,
+    CV,
+    FLAG,
+    MEASURE,
+    NOTHING,
+    POSITIVE,
+    RANDOM,
+    SHARE,
+    THREADS,
+    Checked,
+    ListOf,
+    Table,
+    Words,
+)
 from ._splits import Splits, Stratum, read_cv
 
 Array = NDArray[np.float64]
@@ -57,10 +73,12 @@ class SearchPlan:
     tol: float = 10.0  # times that of the final fit, in the exploration
     loosest: float = 0.1
     can_tol: float = 1e-5  # on the level: less than a row's worth on any sample that can be scored
+    folds: int = 5  # of the rows to train on, where others promise: scikit-learn's default
     can_steps: int = 3  # of linearised costs for one level; the level itself is raised up to fifty times
 
 
 PLAN = SearchPlan()
+HAIR = 1e-12  # of the largest score: x.w + (b - t) > 0 and x.w + b > t round differently
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +117,11 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         What to maximise: a measure of `steelyard.measures` or an expression of them.
     subject_to : Constraint or list of them, default=None
         Linear in the rates, such as ``fpr <= 0.01`` or ``Precision() >= 0.9``. Met on the out-of-fold scores, with a
-        margin where few rows decide; a promise on unseen data is `ThresholdClassifier` with ``delta``.
+        margin where few rows decide.
+    delta : float, default=None
+        If given, all constraints together hold on *unseen* data with probability ``1 - delta``: a share `cv` is held
+        out, the model is trained on the rest (with five folds of it) and the offset is set by what the share can
+        promise, as in `ThresholdClassifier`. No sample weights then.
     C : "auto", float or list of floats, default="auto"
         Weight of the losses against ``|w|^2 / 2``; larger is less regularised. "auto" tries 0.001 to 10 and in between.
     loss : {"auto", "hinge", "squared_hinge", "logistic"}, default="auto"
@@ -150,7 +172,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
 
     _parameters: ClassVar[Table] = {
         "measure": (MEASURE,),
-        "subject_to": (ANYTHING,),  # read by `as_constraints`
+        "subject_to": (ANYTHING,),
+        "delta": (SHARE, NOTHING),  # read by `as_constraints`
         "C": (Words("auto"), POSITIVE, ListOf(POSITIVE)),
         "loss": (Words("auto", *cost_sensitive.LOSSES),),
         "solver": (Words(*cost_sensitive.NAMES, "can"),),
@@ -163,11 +186,14 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         "verbose": (ANYTHING,),
     }
 
+    promise_: Promise | None
+
     def __init__(
         self,
         measure: Measure = FBeta(1),
         *,
         subject_to: Constraint | list[Constraint] | None = None,
+        delta: float | None = None,
         C: Any = "auto",
         loss: str = "auto",
         solver: str = "auto",
@@ -181,6 +207,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     ) -> None:
         self.measure = measure
         self.subject_to = subject_to
+        self.delta = delta
         self.C = C
         self.loss = loss
         self.solver = solver
@@ -200,12 +227,37 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)
             weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
-            splits = self._splits(labels.is_positive)
+            asked = asked_of(tuple(goal.constraints), goal.measure, self.delta, weight)
+            splits = self._splits(labels.is_positive, asked)
             rows = rows.packed().with_constant(_typical_norm(rows, weight) if self.fit_intercept else 0.0)
-            found = self._search(Sample(Labelled(rows, labels.signs, weight), splits.pairs), goal)
-            self._take_labels(labels)
-            self._refit(found, None if splits.refits else splits.pairs[0][0])
+            data = Labelled(rows, labels.signs, weight)
+            if asked is None:
+                found = self._search(Sample(data, splits.pairs), goal)
+                self._take_labels(labels)
+                self._refit(found, None if splits.refits else splits.pairs[0][0])
+                self.promise_ = None
+            else:
+                train, held = (data.take(part) for part in splits.pairs[0])
+                folds = read_cv(PLAN.folds, Stratum.of(train.y > 0), self.random_state)
+                found = self._search(Sample(train, folds.pairs), goal)
+                self._take_labels(labels)
+                self._refit(found, None)
+                self._keep(asked, train, held)
         return self
+
+    def _keep(self, asked: Asked, train: Labelled, held: Labelled) -> None:
+        """Move the offset to where the rows held out promise the constraints; the constant is in the intercept."""
+        w = np.append(self.coef_[0], np.zeros(held.rows.n_cols - self.n_features_in_))
+
+        def scored(part: Labelled) -> Scored:
+            return Scored(self._sign * (part.rows.scores(w) + self.intercept_[0]), part.y > 0)
+
+        rows = scored(held)
+        before = None if asked.only_caps or asked.only_floors else scored(train)
+        self.promise_, choice = keep(rows, before, asked, prevalence=float((train.y > 0).mean()))
+        hair = HAIR * (1.0 + float(np.abs(rows.scores).max()))
+        self.intercept_ = self.intercept_ - self._sign * (choice.threshold + hair)
+        self.best_score_ = choice.value
 
     # -- exploring ----------------------------------------------------------------------------------------------
     def _search(self, sample: Sample, goal: Goal) -> Found:
@@ -314,8 +366,13 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     def _tunes_C(self) -> bool:
         return isinstance(self.C, str)
 
-    def _splits(self, is_positive: NDArray[np.bool_]) -> Splits:
-        splits = read_cv(self.cv, Stratum.of(is_positive), self.random_state)
+    def _splits(self, is_positive: NDArray[np.bool_], asked: Asked | None) -> Splits:
+        plain = asked is not None and not asked.by_class
+        splits = read_cv(self.cv, Stratum.of(is_positive, plain=plain), self.random_state)
+        if asked is not None and not splits.held_out and not splits.prefit:
+            raise ValueError(
+                f"delta needs rows that the model has not seen: cv=0.3 holds out a share; got cv={self.cv!r}"
+            )
         if splits.prefit:
             raise ValueError(
                 "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"

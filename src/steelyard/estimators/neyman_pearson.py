@@ -98,6 +98,8 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
         Share of the training negatives called positive.
     fpr_heldout_, fpr_heldout_interval_ : float, (float, float)
         The same on the rows that set the offset, with its 95 % Clopper-Pearson interval; nan with ``offset="train"``.
+    promise_ : Promise or None
+        With `delta`: what was promised, on how many rows, with what p-value, and `attainable(delta)`.
     multiplier_ : float
         What a unit of false-alarm rate costs in units of miss rate: lambda / C of the paper. nan where there is none.
     support_, dual_coef_, intercept_ : support vectors of the kernel solvers (their rows), and the constant
@@ -214,6 +216,7 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
             self._take(candidate, finished, parts, rule.threshold(judged))
             unseen = judged if rule.leaves_out or rule.share is not None else None
             self._take_rates(parts.training, candidate.learner.scores(trained), unseen)
+            self.promise_ = rule.promise(judged)
             if finished.trouble:
                 warnings.warn(finished.trouble, ConvergenceWarning, stacklevel=2)
         return self

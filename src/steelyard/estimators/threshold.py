@@ -24,7 +24,7 @@ from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Frontier
 from ..statistics.promises.counts import Scored
-from ..statistics.promises.promise import Asked, Promise, keep
+from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
 from ._border import as_before
@@ -175,7 +175,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
         routed = route_fit(self, "estimator", estimator, weight, params, only_for="the threshold")
-        asked = self._asked(constraints, weight)
+        asked = asked_of(constraints, self.measure, self.delta, weight)
         splits = self._splits(estimator, X, labels, dict(routed.splitter), asked)
         table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model, read_slices(slices, y))
         if splits.prefit:
@@ -243,17 +243,6 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return settled(verdict, found, best, goal)
 
     # -- the promise on unseen data -----------------------------------------------------------------------------
-    def _asked(self, constraints: tuple[Constraint, ...], weight: Array | None) -> Asked | None:
-        if self.delta is None:
-            return None
-        if not constraints:
-            raise ValueError("delta promises constraints, such as subject_to=fpr <= 0.05; got subject_to=None")
-        if weight is not None:
-            raise ValueError("the promise is for unweighted rows; drop sample_weight or delta")
-        asked = Asked(constraints, self.measure, self.delta)
-        asked.check()
-        return asked
-
     def _promised(
         self, asked: Asked, scored: ScoredRows, model: Classifier, table: Table, splits: Splits
     ) -> tuple[Promise, frontier.Choice]:

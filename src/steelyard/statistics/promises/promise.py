@@ -214,6 +214,21 @@ class Asked:
         return all(q.payments is None or q.payments.side in of_class for q in self.goal(()).questions)
 
 
+def asked_of(
+    constraints: tuple[Constraint, ...], measure: Measure, delta: float | None, weight: Array | None
+) -> Asked | None:
+    """What an estimator's parameters ask for: None without `delta`, an error where no rows could promise it."""
+    if delta is None:
+        return None
+    if not constraints:
+        raise ValueError("delta promises constraints, such as subject_to=fpr <= 0.05; got subject_to=None")
+    if weight is not None:
+        raise ValueError("the promise is for unweighted rows; drop sample_weight or delta")
+    asked = Asked(constraints, measure, delta)
+    asked.check()
+    return asked
+
+
 def keep(
     rows: Scored, before: Scored | None, asked: Asked, *, prevalence: float | None = None, seed: int = 0
 ) -> tuple[Promise, Choice]:
