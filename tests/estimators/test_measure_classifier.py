@@ -264,6 +264,6 @@ def test_delta_sets_the_offset_by_what_the_rows_held_out_promise(labels):
     assert called[y[2000:]].mean() > 0.5
     assert model.promise_.n_rows == 800
     assert model.promise_.p_value <= 0.1
-    with pytest.raises(ValueError, match="cv=0.3 holds out a share"):
+    with pytest.raises(ValueError, match=r"cv=0.3 holds out a share"):
         sy.MeasureClassifier(m.Recall(), subject_to=m.fpr <= 0.1, delta=0.1).fit(X, y)
     assert sy.MeasureClassifier(m.Recall(), C=1.0, subject_to=m.fpr <= 0.1).fit(X, y).promise_ is None

@@ -47,6 +47,7 @@ POINTS = 200  # of each kind in a grid: a step is half a percent of the rows
 # By rank: two, three and four have mean recalls of .134, .116 and .115 over a logistic regression, .065, .075 and .086
 # over a forest (precision 0.8 from 500 rows, a fifth of them positive; standard error .01 and .02).
 STARTS = 3
+APART = 3.0  # nearer starts see the same rows and cost each other delta
 CLEAR = 4.0  # standard errors of margin above which delta in three parts costs less than one start that fails
 
 
@@ -114,9 +115,15 @@ def ranks(n_rows: int) -> NDArray[np.intp]:
 
 
 def by_rank(called: NDArray[np.intp], share: float, delta: float, lowest: float) -> Order:
-    """Starts from the first place that could pass to `lowest` of the rows, in equal steps of the logarithm."""
-    first = min(math.ceil(math.log(delta / STARTS) / math.log(share)), called[-1]) if share < 1.0 else called[-1]
-    starts = np.geomspace(first, max(first, lowest * called[-1]), STARTS)
+    """Starts from `lowest` of the rows up to the first place that could pass, in equal steps of the logarithm: as many
+    as there are steps of a factor `APART` between, at most `STARTS`."""
+
+    def first(count: int) -> float:
+        return math.log(delta / count) / math.log(share)
+
+    last = max(first(1), lowest * called[-1])
+    count = max(1, min(STARTS, 1 + int(math.log(last / first(1)) / math.log(APART))))
+    starts = np.geomspace(last, first(count), count) if count > 1 else np.array([last])
     weights = np.zeros(len(called))
-    np.add.at(weights, np.minimum(np.searchsorted(called, np.round(starts)), len(called) - 1), 1.0 / STARTS)
+    np.add.at(weights, np.minimum(np.searchsorted(called, np.ceil(starts)), len(called) - 1), 1.0 / count)
     return Order(np.arange(len(called)), weights)
