@@ -18,6 +18,7 @@ import made_neyman_pearson
 import made_online
 import made_path
 import made_path_views
+import made_promises
 import made_qvalue
 import made_structural
 import made_thresholds
@@ -145,6 +146,7 @@ FROM = {  # tables made from a file of another name
     "stream_choices": "stream_caps",
     **made_counting.FROM,
     **made_neyman_pearson.FROM,
+    **made_promises.FROM,
 }
 TABLES = {
     "thresholds": thresholds_table,
@@ -181,4 +183,5 @@ TABLES = {
     **made_counting.TABLES,
     **made_inside.TABLES,
     **made_neyman_pearson.TABLES,
+    **made_promises.TABLES,
 }

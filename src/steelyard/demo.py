@@ -154,9 +154,10 @@ def _cell(goal: Goal, found: list[Outcome]) -> str:
         return text
     refused = sum(o.tpr == 0.0 and o.tnr == 1.0 for o in found)
     broken = sum(not goal.subject_to.holds(o.tpr, o.tnr, SHARE_OF_EIGHTS) for o in found) - refused
-    said = [f"{goal.shown} {100 * np.mean([o.constrained for o in found if o.tpr > 0.0] or [np.nan]):.1f} %"]
+    shown = [o.constrained for o in found if o.tpr > 0.0]
+    said = [f"{goal.shown} {100 * np.mean(shown):.1f} %"] if shown else []
     said += [f"{broken} of {len(found)} broken"] if broken else []
-    said += [f"{refused} refused"] if refused else []
+    said += [f"{refused} of {len(found)} refused"] if refused else []
     return f"{text} ({', '.join(said)})"
 
 

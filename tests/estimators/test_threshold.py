@@ -260,6 +260,54 @@ def test_promises_that_cannot_be_kept_are_refused(kwargs, weight, message):
         sy.ThresholdClassifier(LogisticRegression(), m.Recall(), **kwargs).fit(X[TRAIN], Y[TRAIN], sample_weight=weight)
 
 
+def test_a_promise_says_what_it_is():
+    asked = [m.Precision() >= 0.4, m.fpr <= 0.3]
+    tuned = fitted(LogisticRegression(), m.Recall(), subject_to=asked, delta=0.2, cv=0.5, random_state=0)
+    promise = tuned.promise_
+    assert promise.constraints == tuple(asked)
+    assert promise.n_rows == 400
+    assert len(promise.p_values) == 2
+    assert promise.p_value <= 0.2
+    precision, fpr = promise.attainable()
+    assert float(precision.right.number) >= 0.4
+    assert float(fpr.right.number) <= 0.3
+    again = pickle.loads(pickle.dumps(tuned))
+    assert repr(again.promise_) == repr(promise)
+    assert fitted(LogisticRegression()).promise_ is None
+
+
+@pytest.mark.parametrize("delta", [None, 0.2])
+def test_constraints_within_groups(delta):
+    groups = np.where(np.arange(len(Y)) % 3 == 0, "a", "b")
+    asked = [m.within("a", m.fpr) <= 0.2, m.within("b", m.fpr) <= 0.1, m.gap(m.tpr) <= 0.6]
+    tuned = sy.ThresholdClassifier(
+        LogisticRegression(), m.Recall(), subject_to=asked, delta=delta, cv=0.5, random_state=0
+    ).fit(X, Y, slices=groups)
+    called = tuned.predict(X) == 1
+    for group, cap in (("a", 0.2), ("b", 0.1)):
+        assert called[(groups == group) & (Y == 0)].mean() <= cap + 0.03
+    with pytest.raises(ValueError, match=r"slices has no group 'c'|need the groups of the rows"):
+        sy.ThresholdClassifier(
+            LogisticRegression(), subject_to=m.within("c", m.fpr) <= 0.2, delta=delta, cv=0.5, random_state=0
+        ).fit(X, Y, slices=groups)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        tuned.fit(X, Y, slices=groups[:5])
+
+
+def test_the_report_has_intervals():
+    tuned = fitted(LogisticRegression(), m.FBeta(1), subject_to=m.fpr <= 0.2)
+    found = tuned.report(X[TEST], Y[TEST])
+    called = tuned.predict(X[TEST]) == 1
+    assert found["tpr"].value == called[Y[TEST] == 1].mean()
+    assert found["FBeta(beta=1)"].value == pytest.approx(m.FBeta(1).score(Y[TEST], called.astype(int)))
+    for figure in found.figures.values():
+        assert figure.low <= figure.value <= figure.high
+    narrow = tuned.report(X[TEST], Y[TEST], confidence=0.5)
+    assert narrow["fpr"].low > found["fpr"].low
+    with pytest.raises(ValueError, match="both classes"):
+        tuned.report(X[:3], [0, 0, 0])
+
+
 # -- bad input -----------------------------------------------------------------------------------------------------
 class Broken(LogisticRegression):
     """A model whose scores go wrong on rows whose first feature is above 1.5."""

@@ -58,3 +58,12 @@ def test_bad_axes_are_named():
     display = sy.FrontierDisplay.from_predictions(Y, X[:, 0], plot=False)
     with pytest.raises(ValueError, match="axes is 'roc'"):
         display.plot(axes="polar")
+
+
+def test_a_band_around_the_frontier():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.4
+    display = sy.FrontierDisplay.from_predictions(y, rng.normal(size=200) + y, plot=False)
+    assert display.plot().band_ is None
+    for axes in ("roc", "rates"):
+        assert display.plot(axes=axes, confidence=0.9).band_.get_label() == "90 % band"

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, indexable
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, indexable
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
@@ -25,6 +25,7 @@ from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Frontier
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
+from ..statistics.reporting import Report, report
 from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
 from ._border import as_before
@@ -276,6 +277,23 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         scores = positive_scores(self.estimator_, X, self.response_method, self._positive)
         frontier.check_scores(scores)
         return scores
+
+    def report(self, X: Any, y: Any, *, confidence: float = 0.95) -> Report:
+        """Rates, precision, the measure and what the constraints bound, on labelled rows, each with an interval.
+
+        Give rows that neither fitted the model nor set the threshold: on those the figures are flattered.
+        """
+        called = self._scores(X) > self.best_threshold_
+        truth = column_or_1d(np.asarray(y))
+        check_consistent_length(truth, called)
+        unknown = set(np.unique(truth).tolist()) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(f"labels {sorted(map(repr, unknown))} are none of the classes {self.classes_.tolist()}")
+        is_positive = truth == self._positive
+        kinds = (called & is_positive, called & ~is_positive, ~called & is_positive, ~called & ~is_positive)
+        tp, fp, fn, tn = (int(kind.sum()) for kind in kinds)
+        bounded = tuple(c.left for c in as_constraints(self.subject_to, groups=True) if not c.needs_groups)
+        return report(tp, fp, fn, tn, (self.measure, *bounded), confidence)
 
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def get_metadata_routing(self) -> MetadataRouter:

@@ -13,6 +13,7 @@ from ..measures import Measure, rates
 from ..measures.constraints import Constraint, as_constraints
 from ..measures.labels import positive_of
 from ..statistics.frontier import Frontier, scan
+from ..statistics.reporting import bands
 from ._axes import axes_or_new, called_positive
 
 AXES = ("roc", "rates")
@@ -28,6 +29,7 @@ class FrontierDisplay:
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     line_, point_ : the frontier and the chosen point (None if there is none)
+    band_ : the simultaneous band of the frontier, if `plot` was given a `confidence`
 
     Examples
     --------
@@ -120,14 +122,18 @@ class FrontierDisplay:
         display = cls(found, point=point, measure=measure, subject_to=subject_to, name=name)
         return display.plot(ax=ax, axes=axes, **kwargs) if plot else display
 
-    def plot(self, ax: Any = None, *, axes: str = "roc", levels: int = 8, **kwargs: Any) -> FrontierDisplay:
-        """Draw; `levels` is the number of iso-lines, further keywords go to the line."""
+    def plot(
+        self, ax: Any = None, *, axes: str = "roc", levels: int = 8, confidence: float | None = None, **kwargs: Any
+    ) -> FrontierDisplay:
+        """Draw; `levels` is the number of iso-lines, further keywords go to the line. With `confidence` a band holds
+        the whole true frontier with that probability: for unweighted rows that the model was not fitted on."""
         if axes not in AXES:
             raise ValueError(f"axes is 'roc' (FPR, TPR) or 'rates' (TPR, TNR); got {axes!r}")
         ax = axes_or_new(ax, (5, 5))
         self._draw_background(ax, axes, levels)
         x, y = _to_axes(self.frontier.tpr, self.frontier.tnr, axes)
         (self.line_,) = ax.plot(x, y, **{"color": "#1f4e79", "label": self.name or "frontier", **kwargs})
+        self.band_ = None if confidence is None else self._draw_band(ax, axes, confidence)
         self.point_ = None
         if self.point is not None:
             x, y = _to_axes(*self.point, axes)
@@ -167,6 +173,20 @@ class FrontierDisplay:
                     linestyles="solid",
                 )
                 ax.clabel(lines, fontsize=7, fmt="%.2f")
+
+    def _draw_band(self, ax: Any, axes: str, confidence: float) -> Any:
+        """Between the frontier moved out and moved in by what both rates may be off."""
+        off = bands(self.frontier, confidence)
+        edges = [
+            _to_axes(
+                np.clip(self.frontier.tpr + sign * off[0], 0, 1), np.clip(self.frontier.tnr + sign * off[1], 0, 1), axes
+            )
+            for sign in (1.0, -1.0)
+        ]
+        x, y = (np.concatenate([edges[0][k], edges[1][k][::-1]]) for k in (0, 1))
+        label = f"{100 * confidence:g} % band"
+        (band,) = ax.fill(x, y, color="#1f4e79", alpha=0.12, linewidth=0, label=label)
+        return band
 
     def _caption(self) -> str:
         tpr, tnr = self.point or (0.0, 0.0)

@@ -1,0 +1,209 @@
+"""Promises of precision, F1 and several constraints, and the watch: how often they break, and what they refuse.
+
+Scores of negatives are standard normal and of positives N(shift, 1), rounded to halves where ties are asked for, so
+that the rates of every threshold are known exactly. The promising rows are those of a model fitted before. Where
+MAPIE 1.6 can be imported its `BinaryClassificationController` has the same rows, as calibrated probabilities, and its
+`RiskMonitoring` the same stream.
+
+    python benchmarks/promises.py                 # 2,000 data sets a setting; pip install mapie for the comparison
+    python benchmarks/promises.py --runs 200
+"""
+
+import argparse
+import time
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import binom, norm
+
+import steelyard.measures as m
+from _run import write
+from steelyard.statistics.promises import promise
+from steelyard.statistics.promises.counts import Scored
+from steelyard.statistics.promises.promise import Asked, RefusedError, keep
+from steelyard.statistics.promises.watching import Fortune
+
+try:
+    from mapie.exchangeability_testing import RiskMonitoring
+    from mapie.risk_control import BinaryClassificationController
+except ImportError:
+    BinaryClassificationController = RiskMonitoring = None
+
+DELTA = 0.1
+# name: constraints, the same for MAPIE (or None), rows, prevalence, shift of a good or bad model, ties
+SETTINGS = {
+    "precision 0.8, 500 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 500, 0.2, 1.8, False),
+    "precision 0.8, 200 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 200, 0.5, 1.8, False),
+    "precision 0.8, 5,000 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 5000, 0.2, 1.8, False),
+    "precision 0.3, 1 % positive": ([m.Precision() >= 0.3], (["precision"], [0.3]), 5000, 0.01, 2.5, False),
+    "precision 0.6, bad model": ([m.Precision() >= 0.6], (["precision"], [0.6]), 1000, 0.5, 0.3, False),
+    "precision 0.6, ties": ([m.Precision() >= 0.6], (["precision"], [0.6]), 500, 0.2, 1.8, True),
+    "recall 0.5 and FPR 0.2": ([m.tpr >= 0.5, m.fpr <= 0.2], (["recall", "fpr"], [0.5, 0.2]), 500, 0.3, 1.8, False),
+    "precision 0.6 and FPR 0.1": (
+        [m.Precision() >= 0.6, m.fpr <= 0.1], (["precision", "fpr"], [0.6, 0.1]), 500, 0.3, 1.8, False,
+    ),
+    "F1 0.5": ([m.FBeta(1) >= 0.5], None, 500, 0.3, 1.8, False),
+    "F2 0.5": ([m.FBeta(2) >= 0.5], None, 1000, 0.3, 1.8, False),
+}  # fmt: skip
+
+
+def draw(rng, n, prevalence, shift, ties):
+    y = rng.random(n) < prevalence
+    s = rng.normal(size=n) + shift * y
+    return np.round(2 * s) / 2 if ties else s, y
+
+
+def rates(t, shift, ties):
+    cut = np.floor(2 * t) / 2 + 0.25 if ties else t
+    return norm.sf(cut - shift), norm.cdf(cut)
+
+
+def summary(found, constraints, prevalence):
+    """Violations, refusals and mean recall (0 where refused) of the true rates found, None where refused."""
+    kept = [at for at in found if at is not None]
+    broken = sum(not all(bool(c.holds(*at, prevalence)) for c in constraints) for at in kept)
+    recall = np.array([0.0 if at is None else at[0] for at in found])
+    return {
+        "violations": broken / len(found), "refused": 1 - len(kept) / len(found), "recall": float(recall.mean()),
+        "recall_error": float(recall.std(ddof=1) / np.sqrt(len(recall))), "runs": len(found),
+    }  # fmt: skip
+
+
+def ours(name, runs):
+    constraints, _, n, prevalence, shift, ties = SETTINGS[name]
+    promise.refused = lambda made: RefusedError("", None, made)  # what could be had instead is not asked for here
+    found, rng = [], np.random.default_rng(1)
+    for run in range(runs):
+        scores, y = draw(rng, n, prevalence, shift, ties)
+        try:
+            _, choice = keep(Scored(scores, y), None, Asked(tuple(constraints), m.Recall(), DELTA), seed=run)
+            found.append(rates(choice.threshold, shift, ties))
+        except RefusedError:
+            found.append(None)
+    return summary(found, constraints, prevalence)
+
+
+def mapies(name, runs):
+    constraints, theirs, n, prevalence, shift, ties = SETTINGS[name]
+    if BinaryClassificationController is None or theirs is None:
+        return None
+    found, rng = [], np.random.default_rng(1)
+
+    def proba(scores):
+        p = expit(logit(prevalence) + shift * np.ravel(scores) - shift**2 / 2)
+        return np.column_stack([1 - p, p])
+
+    risks, targets = theirs if len(theirs[0]) > 1 else (theirs[0][0], theirs[1][0])
+    for _ in range(runs):
+        scores, y = draw(rng, n, prevalence, shift, ties)
+        control = BinaryClassificationController(
+            proba, risks, targets, confidence_level=1 - DELTA, best_predict_param_choice="recall"
+        )
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            control.calibrate(scores[:, None], y.astype(int))
+        p = control.best_predict_param
+        if p is None:
+            found.append(None)
+            continue
+        # Their rule is probability >= p: the score above which it is so, at a tie the one below.
+        t = (logit(np.clip(p, 1e-12, 1 - 1e-12)) - logit(prevalence) + shift**2 / 2) / shift
+        found.append(rates(np.nextafter(t, -np.inf), shift, ties))
+    return summary(found, constraints, prevalence)
+
+
+def watching(runs, rows):
+    """False alarms at the cap itself, and rows until a cap of 0.05 broken by a factor of 1.5 is seen."""
+    cap, level, rng = 0.05, 0.01, np.random.default_rng(2)
+
+    def seen(rate, n):
+        paid = np.where(rng.random(n) < rate, cap - 1, cap)
+        return Fortune.new().after(paid, cap, 1 / level)[1]
+
+    def late(calm, n):
+        paid = np.where(rng.random(calm + n) < np.r_[np.full(calm, 0.8 * cap), np.full(n, 1.5 * cap)], cap - 1, cap)
+        at = Fortune.new().after(paid, cap, 1 / level)[1]
+        return n if at is None else at - calm
+
+    false = sum(seen(cap, rows) is not None for _ in range(runs))
+    some = max(20, runs // 5)
+    at_once = [at if (at := seen(1.5 * cap, 50_000)) is not None else 50_000 for _ in range(some)]
+    after_calm = [late(50_000, 50_000) for _ in range(some)]
+    theirs = [monitored(rng, cap, level) for _ in range(max(20, some // 10))] if RiskMonitoring else [np.nan]
+    return {
+        "level": level, "runs": runs, "rows": rows, "false_alarms": false / runs,
+        "median_rows": float(np.median(at_once)), "median_rows_after_50000_calm": float(np.median(after_calm)),
+        "mapie_median_rows": float(np.median(theirs)),
+    }  # fmt: skip
+
+
+def monitored(rng, cap, level, chunk=100, most=20_000):
+    """Rows until `RiskMonitoring` sees it, given the cap as its threshold; half of its test level is for the stream."""
+    monitor = RiskMonitoring("fpr", test_level=2 * level, threshold=cap, warn=False)
+    for k in range(most // chunk):
+        monitor.update(np.zeros(chunk, dtype=int), (rng.random(chunk) < 1.5 * cap).astype(int))
+        if monitor.harmful_shift_detected:
+            return (k + 1) * chunk
+    return most
+
+
+def rows_needed():
+    """Rows that pay (of the class for a cap, called for precision) so that the exact test passes nine times in ten."""
+    table = []
+    asked = (
+        ("fpr <= 0.05", 0.05, (0.01, 0.025, 0.04)), ("fpr <= 0.01", 0.01, (0.002, 0.005, 0.008)),
+        ("Precision() >= 0.8", 0.8, (0.95, 0.9, 0.85)), ("Precision() >= 0.95", 0.95, (0.99, 0.975, 0.96)),
+    )  # fmt: skip
+    for name, bound, truths in asked:
+        for truth in truths:
+            wrong, cap = (truth, bound) if name.startswith("fpr") else (1 - truth, 1 - bound)
+            table += [
+                {"asked": name, "truth": truth, "delta": delta, "rows": enough(cap, wrong, delta)}
+                for delta in (0.1, 0.05)
+            ]
+    return table
+
+
+def enough(cap, wrong, delta):
+    n = 10
+    while True:
+        allowed = binom.ppf(delta, n, cap)
+        allowed = allowed if binom.cdf(allowed, n, cap) <= delta else allowed - 1
+        if allowed >= 0 and binom.cdf(allowed, n, wrong) >= 0.9:
+            return n
+        n = int(np.ceil(n * 1.02))
+
+
+def seconds():
+    rng = np.random.default_rng(0)
+    scores, y = draw(rng, 200_000, 0.2, 1.8, False)
+    best = np.inf
+    for _ in range(3):
+        start = time.process_time()
+        keep(Scored(scores, y), None, Asked((m.Precision() >= 0.8,), m.Recall(), DELTA))
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--mapie-runs", type=int, default=None)
+    parser.add_argument("--watch-runs", type=int, default=1000)
+    parser.add_argument("--watch-rows", type=int, default=1_000_000)
+    given = parser.parse_args()
+    settings = {}
+    result = {"delta": DELTA, "settings": settings, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
+    for name in SETTINGS:
+        settings[name] = {"ours": ours(name, given.runs), "mapie": mapies(name, given.mapie_runs or given.runs)}
+        print(name, settings[name], flush=True)
+        write("promises", result)
+    result["watch"] = watching(given.watch_runs, given.watch_rows)
+    print(result["watch"])
+    write("promises", result)
+
+
+if __name__ == "__main__":
+    main()
