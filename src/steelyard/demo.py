@@ -156,8 +156,8 @@ def _cell(goal: Goal, found: list[Outcome]) -> str:
     broken = sum(not goal.subject_to.holds(o.tpr, o.tnr, SHARE_OF_EIGHTS) for o in found) - refused
     shown = [o.constrained for o in found if o.tpr > 0.0]
     said = [f"{goal.shown} {100 * np.mean(shown):.1f} %"] if shown else []
-    said += [f"{broken} of {len(found)} broken"] if broken else []
-    said += [f"{refused} of {len(found)} refused"] if refused else []
+    said += [f"{broken}/{len(found)} broken"] if broken else []
+    said += [f"{refused}/{len(found)} refused"] if refused else []
     return f"{text} ({', '.join(said)})"
 
 

@@ -76,6 +76,7 @@ MADE = {
     "q-value rbf": lambda: _with_landmarks(),
     "stream quantifier": lambda: _stream(sy.OnlineClassifier(random_state=0)),
     "watch": lambda: _watch(),
+    "threshold groups": lambda: _groups(),
 }
 MADE_WITH_SKOPS = {"stream quantifier sklearn": lambda: _stream(None)}
 PLAIN, SKOPS = [*OURS, *MADE], [*WITH_SKOPS, *MADE_WITH_SKOPS]
@@ -95,6 +96,13 @@ def _with_landmarks():
 def _stream(classifier):
     made = sy.StreamQuantifier(classifier, window=60, cv=2, random_state=0).partial_fit(X[:100], Y[:100])
     return made.update(X[:90])
+
+
+def _groups():
+    inner, slices = sy.OnlineClassifier(random_state=0), np.where(np.arange(len(Y)) % 3 == 0, "a", "b")
+    asked = [m.within("a", m.fpr) <= 0.6, m.gap(m.tpr) <= 0.9]
+    model = sy.ThresholdClassifier(inner, m.FBeta(1), subject_to=asked, delta=0.3, cv=0.5, random_state=0)
+    return model.fit(X, Y, slices=slices)
 
 
 def _watch():

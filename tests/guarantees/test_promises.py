@@ -11,6 +11,7 @@ from scipy.stats import norm
 import steelyard.measures as m
 from steelyard.statistics.promises.counts import Scored
 from steelyard.statistics.promises.promise import Asked, RefusedError, keep
+from steelyard.statistics.promises.watching import Fortune
 
 pytestmark = pytest.mark.slow  # simulations
 
@@ -80,3 +81,52 @@ def test_promises_break_with_probability_at_most_delta(name, monkeypatch, record
     record_property("refused", refused)
     print(f"{name}: broken {broken:.4f}, refused {refused:.3f}")
     assert broken <= DELTA + 3 * np.sqrt(DELTA * (1 - DELTA) / runs)
+
+
+GROUPS = {
+    "false alarms within both": ([m.within("a", m.fpr) <= 0.1, m.within("b", m.fpr) <= 0.1], 600),
+    "a gap of recall and false alarms": ([m.gap(m.tpr) <= 0.25, m.fpr <= 0.2], 1500),
+    "precision within one": ([m.within("a", m.Precision()) >= 0.6], 800),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_promises_within_groups(name, monkeypatch):
+    """Group "a" is a third of the rows, with scores that are higher by 0.3 and classes that are further apart."""
+    monkeypatch.setattr(
+        "steelyard.statistics.promises.promise.refused", lambda promise: RefusedError("", None, promise)
+    )
+    (constraints, n), rng, runs = GROUPS[name], np.random.default_rng(3), 1000
+    shift = {"a": 1.9, "b": 1.6}
+    broken = refused = 0
+    for run in range(runs):
+        g, y = np.where(rng.random(n) < 1 / 3, "a", "b"), rng.random(n) < 0.3
+        s = rng.normal(size=n) + np.where(g == "a", 0.3 + 1.9 * y, 1.6 * y)
+        try:
+            _, choice = keep(Scored(s, y, g), None, Asked(tuple(constraints), m.Recall(), DELTA), seed=run)
+        except RefusedError:
+            refused += 1
+            continue
+        t = choice.threshold
+        at = {k: (norm.sf(t - up - shift[k]), norm.cdf(t - up), 0.3) for k, up in (("a", 0.3), ("b", 0.0))}
+        both = tuple(at["a"][k] / 3 + 2 * at["b"][k] / 3 for k in range(2))
+        broken += not all(bool(c.met(at)) if c.needs_groups else bool(c.holds(*both, 0.3)) for c in constraints)
+    print(f"{name}: broken {broken / runs:.4f}, refused {refused / runs:.3f}")
+    assert refused < runs
+    assert broken / runs <= DELTA + 3 * np.sqrt(DELTA * (1 - DELTA) / runs)
+
+
+def test_a_watch_raises_few_false_alarms_and_sees_a_broken_cap(record_property):
+    """300 lives of 50,000 negatives exactly at the cap, and of ones by which it is broken by a factor of 1.5."""
+    cap, level, rng, runs = 0.05, 0.05, np.random.default_rng(0), 300
+
+    def seen(rate):
+        paid = np.where(rng.random(50_000) < rate, cap - 1, cap)
+        return Fortune.new().after(paid, cap, 1 / level)[1]
+
+    false = np.mean([seen(cap) is not None for _ in range(runs)])
+    delays = [seen(1.5 * cap) for _ in range(100)]
+    record_property("false_alarms", float(false))
+    record_property("median_rows", float(np.median(delays)))
+    assert false <= level + 3 * np.sqrt(level * (1 - level) / runs)
+    assert np.median(delays) < 2000

@@ -118,7 +118,7 @@ def score_fitted(
     """Scores of the rows that `model` was fitted on, by itself and by two models that each saw one half.
 
     They promise nothing and are on no exact scale, the first too sure and the second too unsure: they only say where to
-    begin to look (benchmarks/promises.py).
+    begin to look. Pooled they are better for a forest than either alone (docs/promises.md, "What was tried").
     """
     positive, is_positive = table.labels.positive, table.labels.is_positive[train]
 

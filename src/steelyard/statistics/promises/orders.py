@@ -48,7 +48,9 @@ POINTS = 200  # of each kind in a grid: a step is half a percent of the rows
 # over a forest (precision 0.8 from 500 rows, a fifth of them positive; standard error .01 and .02).
 STARTS = 3
 APART = 3.0  # nearer starts see the same rows and cost each other delta
-CLEAR = 4.0  # standard errors of margin above which delta in three parts costs less than one start that fails
+# Standard errors of margin above which there are three starts: a third of delta asks for 0.55 more than all of it (1.83
+# for 1.28 at delta = 0.1), which leaves more than two to spare for the error of the rows that chose the start.
+CLEAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
