@@ -34,6 +34,7 @@ ESTIMATORS = [
     (sy.ThresholdClassifier(LogisticRegression()), {}),
     (sy.ThresholdClassifier(LogisticRegression(), m.BAKLD(), cv=0.3), {}),
     (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), {}),
+    (sy.ThresholdClassifier(LogisticRegression(), m.macro(m.FBeta(1)), cv=3), SPLITS),
     (sy.CostPath(), {}),
     (sy.CostPath(C=0.1, method="approximate", tol=1e-6), {}),  # weights and repeated rows agree to tol
     (sy.CostPath(C=0.1, kernel="rbf"), {}),

@@ -62,6 +62,9 @@ OURS = {
 # Those that skops helps with.
 WITH_SKOPS = {
     "threshold sklearn": lambda: sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1), subject_to=[m.fpr <= 0.4]),
+    "threshold classes": lambda: sy.ThresholdClassifier(
+        sy.OnlineClassifier(random_state=0), m.of("no", m.FBeta(1)) + 0.5 * m.macro(m.Recall()), cv=2
+    ),
     "threshold pipeline": lambda: sy.ThresholdClassifier(EDGES, m.GMean(), cv=0.3, random_state=0),
     "expected": lambda: sy.ExpectedFBetaClassifier(beta=2),
     "quantifier sklearn": lambda: sy.Quantifier(random_state=0),

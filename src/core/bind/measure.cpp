@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
@@ -12,17 +13,18 @@
 #include <vector>
 
 #include "bind/stop.hpp"
+#include "measure/class_sweep.hpp"
 #include "measure/frontier.hpp"
 
 namespace steelyard {
 
-Tape tape_of(const Ints& op, const Ints& left, const Ints& right, const Doubles& number) {
+Tape tape_of(const Ints& op, const Ints& left, const Ints& right, const Doubles& number, std::int32_t n_inputs) {
     const std::size_t length = op.shape(0);
     if (left.shape(0) != length || right.shape(0) != length || number.shape(0) != length)
         throw std::invalid_argument("the four arrays of a tape must have one length");
     std::vector<Instruction> steps(length);
     for (std::size_t k = 0; k < length; ++k) steps[k] = {static_cast<Op>(op(k)), left(k), right(k), number(k)};
-    return Tape(std::move(steps));
+    return Tape(std::move(steps), n_inputs);
 }
 
 namespace {
@@ -46,6 +48,29 @@ std::pair<OwnedVector, OwnedMatrix> evaluate_tape(const Ints& op, const Ints& le
     return {own(std::move(values)), own(std::move(gradients), 2)};
 }
 
+ClassMeasure class_measure_of(const nb::list& lifts, Tape formula) {
+    std::vector<Lift> made;
+    for (const auto& item : lifts) {
+        const auto lift = nb::cast<std::tuple<std::int32_t, std::int32_t, Tape>>(item);
+        if (std::get<0>(lift) < 0 || std::get<0>(lift) > static_cast<std::int32_t>(LiftKind::micro))
+            throw std::invalid_argument("unknown lift of a measure");
+        made.push_back({static_cast<LiftKind>(std::get<0>(lift)), std::get<1>(lift), std::get<2>(lift)});
+    }
+    return {std::move(made), std::move(formula)};
+}
+
+// The best offset of class k; `goal` is made anew for every call, since its tapes are scratch space.
+std::tuple<double, double, double> best_offset(const Matrix& scores, const Matrix& labels, const Doubles& offsets,
+                                               std::size_t k, ClassGoal goal) {
+    const std::size_t n = scores.shape(0), width = scores.shape(1);
+    if (labels.shape(0) != n || labels.shape(1) != width || offsets.shape(0) != width || k >= width || n == 0)
+        throw std::invalid_argument("scores, labels and offsets must be of the same rows and classes");
+    const ClassRows rows{scores.data(), labels.data(), n, width};
+    const ClassCut found =
+        without_gil([&](const Stop& stop) { return ClassSweep(rows, offsets.data(), k, goal, &stop).best(&stop); });
+    return {found.offset, found.value, found.missed};
+}
+
 std::tuple<OwnedVector, OwnedVector, OwnedVector> scan(const Doubles& scores, const Bools& positive,
                                                        const std::optional<Doubles>& weight) {
     const std::size_t n = scores.shape(0);
@@ -67,10 +92,25 @@ void bind_measure(nb::module_& m) {
     nb::class_<Tape>(m, "Tape", "A measure as instructions.")
         .def(
             "__init__",
-            [](Tape* self, const Ints& op, const Ints& left, const Ints& right, const Doubles& number) {
-                new (self) Tape(tape_of(op, left, right, number));
+            [](Tape* self, const Ints& op, const Ints& left, const Ints& right, const Doubles& number,
+               std::int32_t n_inputs) { new (self) Tape(tape_of(op, left, right, number, n_inputs)); },
+            "op"_a, "left"_a, "right"_a, "number"_a, "n_inputs"_a = 4);
+    nb::class_<ClassMeasure>(m, "ClassMeasure", "A measure of several classes: a formula of what is lifted from each.")
+        .def(
+            "__init__",
+            [](ClassMeasure* self, const nb::list& lifts, const Tape& formula) {
+                new (self) ClassMeasure(class_measure_of(lifts, formula));
             },
-            "op"_a, "left"_a, "right"_a, "number"_a);
+            "lifts"_a, "formula"_a);
+    nb::class_<ClassConstraint>(m, "ClassConstraint",
+                                "Not negative where it holds; `whole` decides where `below` is 0.")
+        .def(nb::init<ClassMeasure, std::optional<ClassMeasure>, std::optional<ClassMeasure>>(), "cleared"_a,
+             "below"_a = nb::none(), "whole"_a = nb::none());
+    nb::class_<ClassGoal>(m, "ClassGoal", "What offsets are chosen for.")
+        .def(nb::init<ClassMeasure, std::vector<ClassConstraint>, double, bool, double, double, double>(), "measure"_a,
+             "constraints"_a, "smoothing"_a, "monotone"_a, "tolerance"_a, "tie"_a, "apart"_a);
+    m.def("best_offset", &best_offset, "scores"_a, "labels"_a, "offsets"_a, "k"_a, "goal"_a,
+          "The best offset of class k with the others fixed, the measure there, and what the constraints miss.");
 }
 
 }  // namespace steelyard

@@ -9,7 +9,7 @@
 namespace steelyard {
 
 // A tape of four arrays of one length; `Tape` refuses an instruction that reads what does not come before it.
-Tape tape_of(const Ints& op, const Ints& left, const Ints& right, const Doubles& number);
+Tape tape_of(const Ints& op, const Ints& left, const Ints& right, const Doubles& number, std::int32_t n_inputs = 4);
 
 void bind_measure(nanobind::module_& m);
 

@@ -92,8 +92,8 @@ def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray
     if kind != "binary":
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
-            f"y holds {len(classes)} classes: say which one is positive (y == label), or wrap the estimator in "
-            "sklearn.multiclass.OneVsRestClassifier"
+            f"y holds {len(classes)} classes: say which one is positive (y == label), or take ThresholdClassifier with "
+            "a measure of several classes, such as macro(FBeta(1))"
         )
     if len(classes) < 2:
         raise ValueError(

@@ -104,9 +104,11 @@ class A:
     name: str
     type: type | tuple[type, ...] = object
     having: tuple[str, ...] = ()
+    unless: str = ""  # an attribute that must not be true
 
     def takes(self, value: Any) -> bool:
-        return isinstance(value, self.type) and all(hasattr(value, method) for method in self.having)
+        fits = isinstance(value, self.type) and all(hasattr(value, method) for method in self.having)
+        return fits and not (self.unless and getattr(value, self.unless))
 
     def __str__(self) -> str:
         return self.name
@@ -120,7 +122,13 @@ COUNT = Number(1, whole=True)  # rounds, passes, folds
 NOTHING = A("None", type(None))
 FLAG = A("True or False", (bool, np.bool_))
 ANYTHING = A("anything")
-MEASURE = A("a measure such as steelyard.measures.FBeta(1), or an expression of them", Measure)
+ANY_MEASURE = A("a measure such as steelyard.measures.FBeta(1), or an expression of them", Measure)
+MEASURE = A(
+    "a measure of two classes such as steelyard.measures.FBeta(1), or an expression of them (ThresholdClassifier takes "
+    "those of several)",
+    Measure,
+    unless="is_lifted",
+)
 THREADS = A("a number of threads, None for one or -1 for all cores", (numbers.Integral, type(None)))
 RANDOM = A("a seed, a RandomState or None", (numbers.Integral, np.random.RandomState, type(None)))
 CV = A("a number of folds, a held-out share, a splitter, a list of splits or 'prefit'")  # read by _splits.py

@@ -255,6 +255,15 @@ def _sound_frozen(model: Any) -> None:
     fits(hasattr(model.estimator, "predict"), "a frozen estimator and its model")
 
 
+def _sound_threshold(model: Any) -> None:
+    """One threshold for two classes, or an offset for each of several."""
+    of_two = {"_positive", "frontier_", "best_threshold_"}
+    held = of_two & vars(model).keys()
+    several = hasattr(model, "offsets_")
+    fits(not held if several else held == of_two and len(model.classes_) == 2, "the threshold and the classes")
+    fits(several == model.measure.is_lifted, "the measure and the classes")
+
+
 def _sound_watch(model: Any) -> None:
     fits(hasattr(model.estimator, "classes_") and hasattr(model.estimator, "_positive"), "a watch and its classifier")
 
@@ -262,8 +271,10 @@ def _sound_watch(model: Any) -> None:
 WRAPPERS = (
     estimator(
         ThresholdClassifier,
-        {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER, "frontier_": Is(Frontier), "best_threshold_": REAL,
-         "best_score_": ANY_NUMBER, "promise_": PROMISE},
+        {**SEEN_BY_MODEL, "classes_": Labels("k"), "_positive": IfThere(ANYTHING), "estimator_": CLASSIFIER,
+         "frontier_": IfThere(Is(Frontier)), "best_threshold_": IfThere(REAL), "best_score_": ANY_NUMBER,
+         "promise_": IfThere(PROMISE), "offsets_": IfThere(Array("f8", "k"))},
+        _sound_threshold,
     ),
     estimator(Watch, {"_watched": Each(Is(Watched)), "_alarms": Each(Is(Alarm)), "_n_seen": COUNT}, _sound_watch),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),

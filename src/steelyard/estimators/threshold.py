@@ -23,13 +23,16 @@ from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Frontier
+from ..statistics.offsets import Goal as ClassGoal
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.reporting import Report, report
 from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
 from ._border import as_before
-from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
+from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
+from ._offsets import choose as choose_offsets
+from ._parameters import ANY_MEASURE, ANYTHING, CV, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
 from ._scored_rows import (
     ScoredRows,
@@ -106,7 +109,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         `thresholds`, `tpr`, `tnr` of every operating point.
     estimator_ : classifier
         The fitted model.
-    classes_ : ndarray of shape (2,)
+    offsets_ : ndarray of shape (n_classes,)
+        In place of the threshold, for a measure of several classes: `predict` takes the largest of log-probability
+        plus offset.
+    classes_ : ndarray of shape (n_classes,)
 
     Examples
     --------
@@ -149,7 +155,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     _parameters: ClassVar[Parameters] = {
         "estimator": (A("a classifier", having=("fit",)), NOTHING),
-        "measure": (MEASURE,),
+        "measure": (ANY_MEASURE,),
         "subject_to": (ANYTHING,),  # read by as_constraints
         "delta": (DELTA, NOTHING),
         "rule": (Words("auto", *RULES),),
@@ -172,6 +178,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self._check_parameters()
         constraints = as_constraints(self.subject_to, groups=slices is not None)
         X, y = indexable(X, y)
+        if self.measure.is_lifted:
+            return self._fit_classes(X, y, sample_weight, params, constraints)
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
@@ -190,12 +198,47 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         else:
             choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
+            _forget(self, "offsets_")
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
             self.best_threshold_, self.best_score_ = choice.threshold, choice.value
             self.promise_ = promise
             show_features(self, model)
         return self
+
+    def _fit_classes(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], constraints: tuple[Constraint, ...]
+    ) -> ThresholdClassifier:
+        """Several classes: an offset for each, in place of the one threshold."""
+        self._refuse_for_classes()
+        labels = ClassLabels.of(y)
+        weight = check_weight(sample_weight, X)
+        estimator = self._inner()
+        routed = route_fit(self, "estimator", estimator, weight, params, only_for="the offsets")
+        splits = Splits(())
+        if not isinstance(estimator, FrozenEstimator):
+            split_params = dict(routed.splitter)
+            rows = Stratum(labels.codes, labels.classes.tolist(), split_params.pop("groups", None), X)
+            splits = read_cv(self.cv, rows, self.random_state, split_params=split_params)
+        table = ClassTable(X, np.asarray(y).ravel(), labels, weight, routed.model)
+        model, scored = score_classes(estimator, table, splits, self.n_jobs, self.response_method)
+        rule = self.rule if self.rule != "auto" else "exact" if splits.prefit else "shrunk"
+        choice = choose_offsets(scored, ClassGoal(self.measure, constraints), rule)
+        with as_before(self):
+            _forget(self, "_positive", "frontier_", "best_threshold_", "promise_")
+            self.classes_ = labels.classes
+            self.estimator_, self.offsets_, self.best_score_ = model, choice.offsets, choice.value
+            show_features(self, model)
+        return self
+
+    def _refuse_for_classes(self) -> None:
+        if self.delta is not None:
+            raise ValueError(f"delta promises limits on two classes; {self.measure!r} is about several")
+        if self.pos_label is not None:
+            raise ValueError(
+                f"pos_label={self.pos_label!r} names one of two classes, and {self.measure!r} is about several: of("
+                f"{self.pos_label!r}, measure) is a measure of that class"
+            )
 
     def _splits(
         self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any], asked: Asked | None
@@ -259,18 +302,35 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Array:
-        """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``."""
+        """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
+
+        For several classes log-probabilities plus `offsets_`, a column for each; `predict` takes the largest."""
+        check_is_fitted(self)
+        if hasattr(self, "offsets_"):
+            found = self._with_offsets(X)
+            return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
         return (self._scores(X) - self.best_threshold_) * self._sign
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels: the positive class where the score is strictly above `best_threshold_`."""
+        """Labels: the positive class where the score is strictly above `best_threshold_`; of several classes the one
+        with the largest log-probability plus offset."""
+        check_is_fitted(self)
+        if hasattr(self, "offsets_"):
+            return np.asarray(self.classes_[self._with_offsets(X).argmax(axis=1)])
         return self._labels(self._scores(X) > self.best_threshold_)
 
     @available_if(_scores_are_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
+        check_is_fitted(self)
+        if hasattr(self, "offsets_"):
+            model: Any = self.estimator_
+            return np.asarray(model.predict_proba(X))
         return self._probabilities(self._scores(X))
+
+    def _with_offsets(self, X: Any) -> Array:
+        return class_scores(self.estimator_, X, self.response_method, self.classes_) + self.offsets_
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -298,3 +358,14 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def get_metadata_routing(self) -> MetadataRouter:
         return router_of(self, "estimator", self.estimator, self.cv)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = isinstance(self.measure, Measure) and self.measure.is_lifted
+        return tags
+
+
+def _forget(model: ThresholdClassifier, *attributes: str) -> None:
+    """What a fit to another number of classes may have left."""
+    for name in attributes:
+        model.__dict__.pop(name, None)

@@ -12,21 +12,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..measures import NAMED, Constraint, Measure, functions
+from ..measures import NAMED, SEVERAL, Constraint, Measure, functions, lifted
 from ..measures.arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
 from ..measures.binding import At, Declared
 from ..measures.groups import GapConstraint, WithinConstraint
 from .errors import ModelFileError
 
-# What each constructor takes, a letter each: a measure, a number, a word, a flag, a pair of numbers; * is "all others".
+# What each constructor takes, a letter each: a measure, a number, a word, a flag, a pair of numbers, a
+# label; * is "all others".
 _TAKES: dict[type[Measure], str] = {
     Variable: "w", Constant: "n", Sum: "mm", Difference: "mm", Product: "mm", Quotient: "mm", Negative: "m",
     functions.Log: "m", functions.Power: "mn", functions.Absolute: "m", functions.Minimum: "m*",
     functions.Maximum: "m*", functions.GeometricMean: "m*", functions.QuadraticMean: "m*",
     functions.HarmonicMean: "mmp", Declared: "mnnf", At: "mn",
+    lifted.Macro: "m", lifted.Total: "m", lifted.Worst: "m", lifted.Geometric: "m", lifted.Micro: "m", lifted.Of: "lm",
 }  # fmt: skip
-_NAMES = (str, int, bool, float)  # of groups
-_KINDS: list[type[Measure]] = [*NAMED, *_TAKES]
+_NAMES = (str, int, bool, float)  # of groups and classes
+_KINDS: list[type[Measure]] = [*NAMED, *SEVERAL, *_TAKES]
 _NODES = {kind.__name__: kind for kind in _KINDS}
 # A tree that people write has some ten nodes; each is analysed, some in milliseconds, and some by recursion.
 MOST_NODES, DEEPEST = 1_000, 60
@@ -138,6 +140,7 @@ def _is_number(part: Any) -> bool:
 
 # What the letters of `_TAKES` stand for.
 _FITS: dict[str, Callable[[Any], bool]] = {
+    "l": lambda part: type(part) in _NAMES,
     "m": lambda part: isinstance(part, Measure),
     "n": _is_number,
     "w": lambda part: isinstance(part, str),

@@ -41,12 +41,16 @@ from .functions import (
     square,
 )
 from .groups import gap, within
-from .labels import rates
+from .labels import class_rates, rates
+from .lifted import geometric, macro, micro, of, total, worst
+from .several import Kappa, Matthews, NegPrevalenceAE, NegPrevalenceKLD, PrevalenceNSS
 
 NAMED = (
     Accuracy, BalancedAccuracy, FBeta, Jaccard, GMean, HMean, QMean, MinRate, NegCost, Recall, Specificity, Precision,
     MCC, NegNPCost, NegKLD, NSS, NAS, NegAE, QMeasure, BAKLD, CQReward, BKReward, NegCQB,
 )  # fmt: skip
+
+SEVERAL = (Kappa, Matthews, NegPrevalenceKLD, NegPrevalenceAE, PrevalenceNSS)  # named ones of several classes
 
 __all__ = [
     "BAKLD",
@@ -54,6 +58,7 @@ __all__ = [
     "NAMED",
     "NAS",
     "NSS",
+    "SEVERAL",
     "Accuracy",
     "BKReward",
     "BalancedAccuracy",
@@ -63,6 +68,8 @@ __all__ = [
     "GMean",
     "HMean",
     "Jaccard",
+    "Kappa",
+    "Matthews",
     "Measure",
     "MinRate",
     "NegAE",
@@ -70,21 +77,29 @@ __all__ = [
     "NegCost",
     "NegKLD",
     "NegNPCost",
+    "NegPrevalenceAE",
+    "NegPrevalenceKLD",
     "Precision",
+    "PrevalenceNSS",
     "QMean",
     "QMeasure",
     "Recall",
     "Specificity",
     "absolute",
+    "class_rates",
     "expected_fbeta_labels",
     "fnr",
     "fpr",
     "gap",
+    "geometric",
     "geometric_mean",
     "harmonic_mean",
     "log",
+    "macro",
     "maximum",
+    "micro",
     "minimum",
+    "of",
     "power",
     "prevalence",
     "quadratic_mean",
@@ -93,6 +108,8 @@ __all__ = [
     "sqrt",
     "square",
     "tnr",
+    "total",
     "tpr",
     "within",
+    "worst",
 ]

@@ -34,10 +34,13 @@ class Variable(Measure):
         return (self.name,)
 
     def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
-        return point[self.axis]
+        return self._of(point)
+
+    def _of(self, point: Point) -> Array:
+        return (point.tpr, point.tnr, point.prevalence, point.smoothing)[self.axis]
 
     def _differentiate(self, point: Point, memo: Any) -> tuple[Array, Array, Array]:
-        value = point[self.axis]
+        value = self._of(point)
         return value, np.full_like(value, self.axis == 0), np.full_like(value, self.axis == 1)
 
     def _interval(self, *args: Interval) -> Interval:

@@ -7,7 +7,7 @@ form decides with 0/0 = 0: calling nothing positive has precision 0, which does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,11 @@ class Constraint:
         return self.body if self._ratio is None else self._ratio[0]
 
     @property
+    def below(self) -> Measure | None:
+        """The denominator that `cleared` is without."""
+        return None if self._ratio is None else self._ratio[1]
+
+    @property
     def is_linear(self) -> bool:
         """Whether the cleared form is affine in the two rates."""
         return self.cleared.curvature in IS_AFFINE
@@ -81,13 +86,16 @@ class Constraint:
         prevalence: ArrayLike | None = None,
         *,
         sample_size: float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Any:
         """How far inside the constraint a point lies, in the units of the cleared form; negative outside."""
-        value = np.asarray(self.cleared(tpr, tnr, prevalence, sample_size=sample_size))
+        where: dict[str, Any] = {"tpr": tpr, "tnr": tnr, "prevalence": prevalence}
+        where |= {"sample_size": sample_size, "classes": classes}
+        value = np.asarray(self.cleared(**where))
         if self._ratio is not None:
-            denominator = np.asarray(self._ratio[1](tpr, tnr, prevalence, sample_size=sample_size))
+            denominator = np.asarray(self._ratio[1](**where))
             if (denominator == 0.0).any():
-                value = np.where(denominator == 0.0, self.body(tpr, tnr, prevalence, sample_size=sample_size), value)
+                value = np.where(denominator == 0.0, self.body(**where), value)
         return value if value.ndim else float(value)
 
     def holds(
@@ -97,9 +105,10 @@ class Constraint:
         prevalence: ArrayLike | None = None,
         *,
         sample_size: float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Any:
         """Whether a point meets the constraint, up to rounding."""
-        return np.asarray(self.slack(tpr, tnr, prevalence, sample_size=sample_size)) >= -TOLERANCE
+        return np.asarray(self.slack(tpr, tnr, prevalence, sample_size=sample_size, classes=classes)) >= -TOLERANCE
 
     def _key(self) -> tuple[Any, ...]:
         return self.left, self.sense, self.right

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,10 +42,11 @@ class Point(NamedTuple):
     tnr: Array
     prevalence: Array
     smoothing: Array
+    classes: tuple[Any, ...] = ()  # the labels along the last axis, for measures of several classes
 
 
 class Gradient(NamedTuple):
-    """Derivatives with respect to the two rates."""
+    """Derivatives with respect to the two rates (of every class, for a measure of several)."""
 
     tpr: Any
     tnr: Any
@@ -55,6 +57,7 @@ class Measure(Operators):
 
     args: tuple[Measure, ...] = ()
     is_identity = False  # a node that only gives its one argument a name or a bound
+    adds_up = False  # a node whose one argument stands for the measures of several classes, which are added
     declared: Interval | None = None  # a range known to be tighter than the rules find
     rises = False  # known to be non-decreasing in both rates, where the rules cannot see past 0/0
     precedence = 9  # of the spelling: 1 sum, 2 product, 3 sign, 9 a name or a call
@@ -136,6 +139,16 @@ class Measure(Operators):
         return any(arg.varies for arg in self.args)
 
     @cached_property
+    def is_lifted(self) -> bool:
+        """Whether it is about several classes, each against the rest (`macro`, `of`, ...), and not about two rates.
+
+        >>> from steelyard.measures import FBeta, macro
+        >>> FBeta(1).is_lifted, macro(FBeta(1)).is_lifted
+        (False, True)
+        """
+        return any(arg.is_lifted for arg in self.args)
+
+    @cached_property
     def _slope_by_axis(self) -> tuple[Slope, Slope]:
         return rules.slope(self, 0), rules.slope(self, 1)
 
@@ -187,14 +200,21 @@ class Measure(Operators):
         prevalence: ArrayLike | None = None,
         *,
         sample_size: float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Any:
         """The value at given rates; arrays broadcast. `sample_size` smooths `NegKLD` by ``eps = 1/(2 sample_size)``.
+
+        For a measure of several classes the last axis has the classes, with the labels `classes` (0, 1, ... if None).
 
         >>> from steelyard.measures import FBeta
         >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
         0.592593
         """
         point = self._point(tpr, tnr, prevalence, sample_size)
+        if self.is_lifted:
+            from . import lifted
+
+            return lifted.value(self, lifted.point_of(self, point, classes))
         return _shaped(self._evaluate(point, {}), point)
 
     def gradient(
@@ -204,6 +224,7 @@ class Measure(Operators):
         prevalence: ArrayLike | None = None,
         *,
         sample_size: float | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> Gradient:
         """Derivatives ``(d/d tpr, d/d tnr)``; at a kink a one-sided one or the mean of two, infinite where they are.
 
@@ -213,6 +234,10 @@ class Measure(Operators):
         (0.8, -0.8)
         """
         point = self._point(tpr, tnr, prevalence, sample_size)
+        if self.is_lifted:
+            from . import lifted
+
+            return lifted.gradient(self, lifted.point_of(self, point, classes))
         _, d_tpr, d_tnr = self._differentiate(point, {})
         return Gradient(_shaped(d_tpr, point), _shaped(d_tnr, point))
 
@@ -271,8 +296,9 @@ class Measure(Operators):
     ) -> float:
         """The measure of predictions against labels, with ``eps = 1/(2n)`` in `NegKLD`.
 
-        `pos_label` is the larger of the two labels unless given. With one class only in `y_true` a rate is undefined;
-        the value is returned if it does not depend on it, and an error raised otherwise.
+        `pos_label` is the larger of the two labels unless given; a measure of several classes has none. With one class
+        only in `y_true` a rate is undefined; the value is returned if it does not depend on it, and an error raised
+        otherwise.
 
         >>> from steelyard.measures import FBeta
         >>> FBeta(1).score(["no", "no", "yes", "yes"], ["no", "yes", "yes", "yes"])
@@ -343,7 +369,7 @@ def check_number(value: Any, name: str, *, low: float = -math.inf, high: float =
 
 def _shaped(value: Array, point: Point) -> Any:
     """A number for numbers, otherwise an array of the shape that the point's parts broadcast to."""
-    shape = np.broadcast_shapes(*(part.shape for part in point))
+    shape = np.broadcast_shapes(*(part.shape for part in point[:4]))
     if not shape:
         return float(value)
     return value if value.shape == shape else np.broadcast_to(value, shape).copy()

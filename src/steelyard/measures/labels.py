@@ -30,19 +30,8 @@ def rates(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None 
     >>> rates([0, 0, 1, 1], [0, 1, 1, 1])
     Rates(tpr=1.0, tnr=0.5, prevalence=0.5, n_rows=4)
     """
-    truth, called = _column(y_true, "y_true"), _column(y_pred, "y_pred")
-    if len(truth) != len(called):
-        raise ValueError(f"y_true has {len(truth)} labels and y_pred {len(called)}")
-    if not len(truth):
-        raise ValueError("y_true is empty: a measure needs labelled rows")
+    truth, called, weight = _columns(y_true, y_pred, sample_weight)
     positive = _positive_label(truth, called, pos_label)
-    weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != truth.shape:
-        raise ValueError(f"sample_weight has shape {weight.shape}; expected {truth.shape}")
-    if not (np.isfinite(weight).all() and (weight >= 0.0).all()) or not weight.any():
-        raise ValueError(
-            f"sample_weight must be finite, not negative and not all 0; its smallest value is {weight.min()}"
-        )
     is_positive, is_called = truth == positive, called == positive
     mass_positive, mass_negative = float(weight[is_positive].sum()), float(weight[~is_positive].sum())
     return Rates(
@@ -53,9 +42,65 @@ def rates(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None 
     )
 
 
+class ClassRates(NamedTuple):
+    """Rates of each class against the rest; NaN where they have no rows."""
+
+    classes: tuple[Any, ...]
+    tpr: NDArray[np.float64]
+    tnr: NDArray[np.float64]
+    prevalence: NDArray[np.float64]
+    n_rows: int
+
+
+def class_rates(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> ClassRates:
+    """The rates of every class that occurs, in the order of the labels.
+
+    >>> found = class_rates(["a", "b", "c", "c"], ["a", "b", "c", "b"])
+    >>> found.classes, found.tpr.tolist(), found.prevalence.tolist()
+    (('a', 'b', 'c'), [1.0, 1.0, 0.5], [0.25, 0.25, 0.5])
+    """
+    truth, called, weight = _columns(y_true, y_pred, sample_weight)
+    classes, codes = np.unique(np.concatenate([truth, called]), return_inverse=True)
+    n, k = len(truth), len(classes)
+    true, seen = codes[:n], codes[n:]
+    mass, calls, hits = (
+        np.bincount(which, weights=weight * keep, minlength=k)
+        for which, keep in ((true, 1.0), (seen, 1.0), (true, true == seen))
+    )
+    rest = weight.sum() - mass
+    with np.errstate(invalid="ignore"):
+        tpr, tnr = hits / mass, np.clip((rest - (calls - hits)) / rest, 0.0, 1.0)
+    return ClassRates(tuple(classes.tolist()), tpr, tnr, mass / weight.sum(), int(np.count_nonzero(weight)))
+
+
+def score_of_classes(measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    found = class_rates(y_true, y_pred, sample_weight)
+    if len(found.classes) < 2:
+        raise ValueError(f"{measure!r} compares classes, and y_true and y_pred have only {found.classes[0]!r}")
+    low, high = (
+        measure(
+            np.where(np.isnan(found.tpr), fill, found.tpr),
+            np.where(np.isnan(found.tnr), fill, found.tnr),
+            found.prevalence,
+            sample_size=found.n_rows,
+            classes=found.classes,
+        )
+        for fill in (0.0, 1.0)
+    )
+    if low != high:
+        missing = [label for label, rate in zip(found.classes, found.tpr, strict=True) if np.isnan(rate)]
+        raise ValueError(
+            f"y_true has no rows of {missing}, so their rates are undefined and {measure!r} depends on them; score on "
+            "rows of every class (stratified folds keep them), or on more rows"
+        )
+    return float(low)
+
+
 def score(
     measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> float:
+    if measure.is_lifted:
+        return score_of_classes(measure, y_true, y_pred, sample_weight)
     found = rates(y_true, y_pred, sample_weight, pos_label)
     unknown = "tpr" if found.tpr is None else "tnr" if found.tnr is None else None
     low, high = (
@@ -87,8 +132,10 @@ class Scorer:
         self.measure, self.pos_label = measure, pos_label
 
     def __call__(self, estimator: Any, X: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        pos_label = positive_of(estimator) if self.pos_label is None else self.pos_label
         called = estimator.predict(X)
+        if self.measure.is_lifted:
+            return self.measure.score(y_true, called, sample_weight=sample_weight)
+        pos_label = positive_of(estimator) if self.pos_label is None else self.pos_label
         if pos_label is None:
             pos_label = self._guess(estimator, y_true, called)
         return self.measure.score(y_true, called, sample_weight=sample_weight, pos_label=pos_label)
@@ -159,6 +206,25 @@ def _classes(estimator: Any) -> list[Any]:
     return list(classes.tolist()) if classes.ndim == 1 else []
 
 
+def _columns(
+    y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """True and predicted labels and the weight of each row, all of one length."""
+    truth, called = _column(y_true, "y_true"), _column(y_pred, "y_pred")
+    if len(truth) != len(called):
+        raise ValueError(f"y_true has {len(truth)} labels and y_pred {len(called)}")
+    if not len(truth):
+        raise ValueError("y_true is empty: a measure needs labelled rows")
+    weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != truth.shape:
+        raise ValueError(f"sample_weight has shape {weight.shape}; expected {truth.shape}")
+    if not (np.isfinite(weight).all() and (weight >= 0.0).all()) or not weight.any():
+        raise ValueError(
+            f"sample_weight must be finite, not negative and not all 0; its smallest value is {weight.min()}"
+        )
+    return truth, called, weight
+
+
 def _column(y: ArrayLike, name: str) -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -175,7 +241,10 @@ def _positive_label(truth: NDArray[Any], called: NDArray[Any], pos_label: Any) -
     if pos_label is not None:
         labels = sorted({*labels, pos_label})
     if len(labels) > 2:
-        raise ValueError(f"a measure of two rates needs two labels; y_true and y_pred have {labels}")
+        raise ValueError(
+            f"a measure of two rates needs two labels; y_true and y_pred have {labels}. Lift it to several classes, "
+            "each against the rest: macro(measure), worst(measure), of(label, measure)"
+        )
     if pos_label is not None:
         return pos_label
     # One label only: 1, True, or the only one there is; {0}, {-1} and {False} are then a sample of negatives.

@@ -172,7 +172,10 @@ def _curvature_of_ratio(numerator: Measure, denominator: Measure) -> str:
 
 
 def _curvature_of_scaled(node: Measure) -> str:
-    """``a f + b`` with numbers a > 0 and b is pseudo-concave when f is, and pseudo-linear for any a."""
+    """``a f + b`` with numbers a > 0 and b is pseudo-concave when f is, and pseudo-linear for any a; a sum of such is
+    neither."""
+    if node.adds_up:
+        return UNKNOWN
     ranges = [arg.range for arg in node.args]
     varying = [(arg.curvature, s) for arg, s in zip(node.args, node._slopes(*ranges), strict=True) if arg.varies]
     if node._curvature(*ranges) != AFFINE or len(varying) != 1:

@@ -4,10 +4,14 @@ Given the tree, `flatten` returns one instruction per distinct node, arguments b
 two earlier instructions, and a number. Its inputs are tpr, tnr, prevalence and smoothing, so that a running prevalence
 needs no new tape. `src/core/measure/tape.hpp` evaluates it, with the conventions of the tree (0/0 = 0, 0 times infinity
 = 0).
+
+A measure of several classes becomes the tapes of what it lifts, and a formula of the lifted numbers: a tape with these
+as its inputs, and the smoothing after them (`flatten_lifted`, `src/core/measure/class_measure.hpp`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _core
 from .._core import evaluate_tape
-from .arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
+from .arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable, smoothing
 from .expression import Measure
 from .functions import Absolute, Log, Maximum, Minimum, Power
+from .lifted import Geometric, Lift, Macro, Micro, Of, Total, Worst
 
 # In the order of `Op` in src/core/measure/tape.hpp.
 OPS = (
@@ -44,6 +50,7 @@ _BINARY = {
     Minimum: "minimum",
     Maximum: "maximum",
 }
+LIFTS = (Macro, Total, Worst, Geometric, Of, Micro)  # in the order of `LiftKind` in src/core/measure/class_measure.hpp
 _UNARY = {Negative: "negate", Log: "log", Power: "power", Absolute: "absolute"}
 
 
@@ -68,8 +75,36 @@ class Tape:
 
 def flatten(measure: Measure) -> Tape:
     rows: list[tuple[np.int32, int, int, float]] = []
-    placed: dict[Measure, int] = {}
-    _place(measure, rows, placed)
+    _place(measure, rows, {})
+    return _tape(rows)
+
+
+def flatten_lifted(measure: Measure, classes: Sequence[Any]) -> _core.ClassMeasure:
+    """For the core, with the classes in this order."""
+    lifts = list(dict.fromkeys(_lifts_in(measure)))
+    rows = [(_CODE["input"], place, 0, 0.0) for place in range(len(lifts) + 1)]
+    where = _place(measure, rows, {**{lift: place for place, lift in enumerate(lifts)}, smoothing: len(lifts)})
+    rows.append(rows[where])  # the last instruction is the measure
+    made = []
+    for lift in lifts:
+        place = classes.index(lift.label) if isinstance(lift, Of) else 0
+        made.append((LIFTS.index(type(lift)), place, _compiled(flatten(lift.args[0]), 4)))
+    return _core.ClassMeasure(made, _compiled(_tape(rows), len(lifts) + 1))
+
+
+def _lifts_in(node: Measure) -> Iterator[Lift]:
+    if isinstance(node, Lift):
+        yield node
+    else:
+        for arg in node.args:
+            yield from _lifts_in(arg)
+
+
+def _compiled(tape: Tape, n_inputs: int) -> _core.Tape:
+    return _core.Tape(tape.op, tape.left, tape.right, tape.number, n_inputs)
+
+
+def _tape(rows: list[tuple[np.int32, int, int, float]]) -> Tape:
     op, left, right, number = zip(*rows, strict=True)
     as_ints = partial(np.array, dtype=np.int32)
     return Tape(as_ints(op), as_ints(left), as_ints(right), np.array(number, dtype=np.float64))

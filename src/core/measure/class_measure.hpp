@@ -1,0 +1,103 @@
+// A measure of several classes, from the rates of each class against the rest.
+//
+// Given K classes, each with (tpr, tnr, prevalence, smoothing), a measure is a formula of a few numbers that are each
+// lifted from one tape f of two rates: the mean of f over the classes, its sum, least value or geometric mean, f of one
+// class, or f of all decisions pooled. When a class changes, only its own values of f are computed again (`changed`);
+// the lifts go over K numbers, which is exact, and little beside a tape.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "measure/tape.hpp"
+
+namespace steelyard {
+
+// In the order of LIFTS in measures/tape.py.
+enum class LiftKind : std::int32_t { macro, total, worst, geometric, of, micro };
+
+struct Lift {
+    LiftKind kind;
+    std::int32_t place;  // of the class, where it is about one
+    Tape tape;
+};
+
+class ClassMeasure {
+public:
+    // The formula has the lifts as its inputs, and the smoothing after them.
+    ClassMeasure(std::vector<Lift> lifts, Tape formula) : lifts_(std::move(lifts)), formula_(std::move(formula)) {
+        inputs_.resize(lifts_.size() + 1);
+    }
+
+    void begin(const std::vector<Point>& at) {
+        n_classes_ = at.size();
+        values_.assign(lifts_.size() * n_classes_, 0.0);
+        for (const Lift& lift : lifts_)
+            if (lift.kind == LiftKind::of && (lift.place < 0 || static_cast<std::size_t>(lift.place) >= n_classes_))
+                throw std::invalid_argument("a measure of one class names a class that there is not");
+        for (std::size_t c = 0; c < n_classes_; ++c) changed(c, at[c]);
+    }
+
+    void changed(std::size_t c, const Point& at) {
+        const double inputs[4] = {at.tpr, at.tnr, at.prevalence, at.smoothing};
+        for (std::size_t l = 0; l < lifts_.size(); ++l) {
+            Lift& lift = lifts_[l];
+            if (lift.kind == LiftKind::micro) continue;
+            if (lift.kind == LiftKind::of && static_cast<std::size_t>(lift.place) != c) continue;
+            values_[l * n_classes_ + c] = lift.tape.value(inputs);
+        }
+    }
+
+    double value(const std::vector<Point>& at) {
+        for (std::size_t l = 0; l < lifts_.size(); ++l) inputs_[l] = lifted(l, at);
+        inputs_.back() = at[0].smoothing;
+        return formula_.value(inputs_.data());
+    }
+
+private:
+    std::vector<Lift> lifts_;
+    Tape formula_;
+    std::size_t n_classes_ = 0;
+    std::vector<double> values_, inputs_;
+
+    double lifted(std::size_t l, const std::vector<Point>& at) {
+        const double* const of_class = values_.data() + l * n_classes_;
+        const auto k = static_cast<double>(n_classes_);
+        double sum = 0.0;
+        switch (lifts_[l].kind) {
+            case LiftKind::of: return of_class[lifts_[l].place];
+            case LiftKind::micro: return pooled(lifts_[l].tape, at);
+            case LiftKind::worst: {
+                double least = of_class[0];
+                for (std::size_t c = 1; c < n_classes_; ++c)
+                    least = of_class[c] < least || std::isnan(of_class[c]) ? of_class[c] : least;
+                return least;
+            }
+            case LiftKind::geometric:
+                for (std::size_t c = 0; c < n_classes_; ++c) sum += std::log(of_class[c]);
+                return std::exp(sum / k);
+            default:
+                for (std::size_t c = 0; c < n_classes_; ++c) sum += of_class[c];
+                return lifts_[l].kind == LiftKind::macro ? sum / k : sum;
+        }
+    }
+
+    static double pooled(Tape& tape, const std::vector<Point>& at) {
+        double yes = 0.0, no = 0.0, hits = 0.0, passes = 0.0;
+        for (const Point& one : at) {
+            yes += one.prevalence;
+            no += 1.0 - one.prevalence;
+            hits += one.prevalence * one.tpr;
+            passes += (1.0 - one.prevalence) * one.tnr;
+        }
+        const double inputs[4] = {hits / yes, passes / no, yes / static_cast<double>(at.size()), at[0].smoothing};
+        return tape.value(inputs);
+    }
+};
+
+}  // namespace steelyard

@@ -1,0 +1,89 @@
+"""The named measures of several classes that are no lift of one of two: agreement, and the error of counting.
+
+Notation, with a sum over the classes k: ``p_k`` the prevalence of class k, ``q_k = p_k P_k + (1 - p_k) (1 - N_k)`` the
+share of rows that are called k, and ``a = sum p_k P_k`` the accuracy. All are higher-is-better.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .arithmetic import smoothing, tpr
+from .expression import Measure, check_number
+from .functions import absolute, log, sqrt, square
+from .lifted import macro, total, worst
+from .named import UNIT, Named, called, miscount, p
+from .operators import as_measure
+from .rules import Interval
+
+right, by_chance = total(p * tpr), total(p * called)  # the accuracy, and that of calls made blindly as often
+
+
+class Kappa(Named):
+    """Cohen's kappa, ``(a - c) / (1 - c)`` with ``c = sum p_k q_k`` the agreement by chance.
+
+    >>> round(Kappa().score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
+    0.6364
+    """
+
+    declared = Interval(-1.0, 1.0)
+
+    def _define(self) -> Measure:
+        return (right - by_chance) / (1 - by_chance)
+
+
+class Matthews(Named):
+    """Matthews correlation of several classes, ``(a - c) / sqrt((1 - sum p_k^2) (1 - sum q_k^2))`` (Gorodkin 2004).
+
+    >>> round(Matthews().score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
+    0.7
+    """
+
+    declared = Interval(-1.0, 1.0)
+
+    def _define(self) -> Measure:
+        return (right - by_chance) / sqrt((1 - total(p * p)) * (1 - total(called * called)))
+
+
+class NegPrevalenceKLD(Named):
+    """Minus the Kullback-Leibler divergence of the estimated prevalences, ``sum p_k log(q_k/p_k)``; smoothed as NegKLD.
+
+    >>> round(NegPrevalenceKLD(eps=0).score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
+    -0.1733
+    """
+
+    declared = Interval(-math.inf, 0.0)
+
+    def __init__(self, eps: float | None = None) -> None:
+        self.eps = None if eps is None else check_number(eps, "eps", low=0.0)
+        super().__init__()
+
+    def _define(self) -> Measure:
+        e = smoothing if self.eps is None else as_measure(self.eps)
+        return total((p + e) * log((called + e) / (p + e))) / (1 + total(e))
+
+
+class NegPrevalenceAE(Named):
+    """Minus the mean absolute error of the estimated prevalences, ``-sum |p_k - q_k| / K``.
+
+    >>> round(NegPrevalenceAE().score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
+    -0.1667
+    """
+
+    declared = Interval(-1.0, 0.0)
+
+    def _define(self) -> Measure:
+        return -macro(absolute(miscount))
+
+
+class PrevalenceNSS(Named):
+    """Normalised squared score, ``1 - sum (p_k - q_k)^2 / (sum p_k^2 + 1 - 2 min p_k)``: over the largest error.
+
+    >>> round(PrevalenceNSS().score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
+    0.8571
+    """
+
+    declared = UNIT
+
+    def _define(self) -> Measure:
+        return 1 - total(square(miscount)) / (total(p * p) + 1 - 2 * worst(p))
