@@ -209,7 +209,7 @@ LINEAR_MODELS = (
         MeasureClassifier,
         {**LINEAR, "C_": ANY_NUMBER, "loss_": Text(), "costs_": Each(ANY_NUMBER, 2), "gap_": ANY_NUMBER,
          "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": IfThere(Array("f8", "l")),
-         "promise_": PROMISE},
+         "promise_": IfThere(PROMISE)},
     ),
     estimator(
         OnlineClassifier,
@@ -228,7 +228,7 @@ LINEAR_MODELS = (
          "C_": Maybe(FINITE), "gamma_": Maybe(FINITE), "solver_": Text(), "n_iter_": COUNT, "intercept_": ANY_OFFSET,
          "support_": IfThere(Array("i8", "s", low=0)), "dual_coef_": IfThere(Array("f8", 1, "s")),
          "coef_": IfThere(Array("f8", 1, "d")), "multiplier_": ANY_NUMBER, "fpr_train_": ANY_NUMBER,
-         "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2), "promise_": PROMISE},
+         "fpr_heldout_": ANY_NUMBER, "fpr_heldout_interval_": Each(ANY_NUMBER, 2), "promise_": IfThere(PROMISE)},
         _sound_neyman_pearson,
     ),
     estimator(

@@ -186,7 +186,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         "verbose": (ANYTHING,),
     }
 
-    promise_: Promise | None
+    promise_: Promise | None = None  # models of files from before there were any have none
 
     def __init__(
         self,

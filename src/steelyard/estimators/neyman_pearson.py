@@ -26,6 +26,7 @@ from ..solvers.kernel.neyman_pearson import METHODS, Machine, NeymanPearsonProbl
 from ..solvers.kernel.offset import at_cap
 from ..solvers.kernel.smo import KERNELS, Kernel, KernelFunction
 from ..statistics.intervals import clopper_pearson
+from ..statistics.promises.promise import Promise
 from ._binary import BinaryMixin, Labels, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
@@ -117,6 +118,8 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     >>> [round(float(called[y[1000:] == k].mean()), 2) for k in (0, 1)]
     [0.02, 0.6]
     """
+
+    promise_: Promise | None = None  # models of files from before there were any have none
 
     _parameters: ClassVar[Table] = {
         "max_fpr": (SHARE,),

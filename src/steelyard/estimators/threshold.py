@@ -153,6 +153,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    promise_: Promise | None = None  # models of files from before there were any have none
+
     _parameters: ClassVar[Parameters] = {
         "estimator": (A("a classifier", having=("fit",)), NOTHING),
         "measure": (ANY_MEASURE,),
