@@ -14,6 +14,7 @@ import made_batch
 import made_counting
 import made_full_size
 import made_inside
+import made_neural
 import made_neyman_pearson
 import made_online
 import made_path
@@ -145,6 +146,7 @@ FROM = {  # tables made from a file of another name
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
     **made_counting.FROM,
+    **made_neural.FROM,
     **made_neyman_pearson.FROM,
     **made_promises.FROM,
 }
@@ -182,6 +184,7 @@ TABLES = {
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_counting.TABLES,
     **made_inside.TABLES,
+    **made_neural.TABLES,
     **made_neyman_pearson.TABLES,
     **made_promises.TABLES,
 }

@@ -17,6 +17,7 @@ _HOMES = {
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
+    "NeuralMeasureClassifier": "neural.classifier",
     "NeymanPearsonClassifier": "estimators.neyman_pearson",
     "OnlineClassifier": "estimators.online",
     "QValueClassifier": "estimators.q_value",
@@ -52,6 +53,7 @@ __all__ = [
     "InfeasibleError",
     "MeasureClassifier",
     "ModelFileError",
+    "NeuralMeasureClassifier",
     "NeymanPearsonClassifier",
     "NeymanPearsonDisplay",
     "OnlineClassifier",
@@ -67,6 +69,7 @@ __all__ = [
     "__version__",
     "load",
     "measures",
+    "neural",
     "q_values",
     "quantification",
     "save",
@@ -74,7 +77,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from . import measures, quantification, streams
+    from . import measures, neural, quantification, streams
     from .estimators.cost_path import CostClassifier, CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
     from .estimators.threshold import ThresholdClassifier
     from .estimators.watch import Watch
     from .files import ModelFileError
+    from .neural.classifier import NeuralMeasureClassifier
     from .plots import (
         BiasDisplay,
         CostPathDisplay,
@@ -102,7 +106,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("measures", "quantification", "streams"):
+    if name in ("measures", "neural", "quantification", "streams"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)

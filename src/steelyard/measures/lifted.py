@@ -22,7 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .expression import Array, Gradient, Measure, Point, product
+from .expression import Array, Gradient, Measure, Point
+from .namespace import product
 from .operators import as_measure
 from .rules import AFFINE, CONCAVE, Interval, Slope
 
@@ -198,12 +199,14 @@ class Micro(Lift):
 # -- evaluation -----------------------------------------------------------------------------------------------------
 def value(measure: Measure, point: Point) -> Any:
     """A number for the rates of one sample, an array for more."""
-    found = np.broadcast_to(measure._evaluate(point, {}), (*_outer(point), 1))[..., 0]
+    with np.errstate(all="ignore"):
+        found = np.broadcast_to(measure._evaluate(point, {}), (*_outer(point), 1))[..., 0]
     return found.copy() if found.ndim else float(found)
 
 
 def gradient(measure: Measure, point: Point) -> Gradient:
-    _, d_tpr, d_tnr = measure._differentiate(point, {})
+    with np.errstate(all="ignore"):
+        _, d_tpr, d_tnr = measure._differentiate(point, {})
     shape = (*_outer(point), len(point.classes))
     return Gradient(*(np.broadcast_to(part, shape).copy() for part in (d_tpr, d_tnr)))
 
