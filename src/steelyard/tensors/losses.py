@@ -1,0 +1,44 @@
+"""The losses of `src/core/linear/losses.hpp` for tensors of margins, the hinge rounded by mu where mu is above 0.
+
+    hinge          max(0, 1 - m)         share b in [0, 1]     dual term  b
+    squared hinge  max(0, 1 - m)^2       share b >= 0          dual term  b - b^2 / 4
+    logistic       log(1 + exp(-m))      share b in [0, 1]     dual term  value + b m
+
+A share rounded by mu, ``1 / (1 + exp(-(1 - m) / mu))``, is feasible for the dual of the hinge itself, so whatever mu is
+the certificate holds. mu is a number for each model, the last dimension of the margins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+Tensor = Any
+
+
+def value_of(loss: str, m: Tensor) -> Tensor:
+    if loss == "logistic":
+        return torch.nn.functional.softplus(-m)
+    z = torch.clamp(1 - m, min=0)
+    return z if loss == "hinge" else z * z
+
+
+def share_of(loss: str, m: Tensor, mu: Tensor | None = None) -> Tensor:
+    """``-loss'(m)``; of the hinge the rounded one if mu is given."""
+    if loss == "logistic":
+        return torch.sigmoid(-m)
+    if loss == "squared_hinge":
+        return 2 * torch.clamp(1 - m, min=0)
+    return (m < 1).to(m.dtype) if mu is None else torch.sigmoid((1 - m) / mu)
+
+
+def curvature_of(loss: str, m: Tensor, share: Tensor, mu: Tensor) -> Tensor:
+    if loss == "squared_hinge":
+        return 2 * (m < 1).to(m.dtype)
+    return share * (1 - share) / (mu if loss == "hinge" else 1.0)
+
+
+def dual_term(loss: str, m: Tensor, value: Tensor, share: Tensor) -> Tensor:
+    """By the equality of Fenchel and Young for the smooth losses."""
+    return share if loss == "hinge" else value + share * m
