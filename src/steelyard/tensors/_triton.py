@@ -8,16 +8,17 @@ import triton.language as tl
 @triton.jit
 def read_kernel(
     X, y, weight, given, found, n, stride, d,
-    D: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, LOOPS: tl.constexpr, LOSS: tl.constexpr, WEIGHTED: tl.constexpr,
+    D: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, LOOPS: tl.constexpr, LOSS: tl.constexpr,
+    WEIGHTED: tl.constexpr,
 ):  # fmt: skip
-    """`given` is (D + 4, K): w, its constant term, the costs of the negative and the positive class, 1 / mu; `found`, of
-    the same shape for each program: v, v of a constant 1, the two risks, the dual terms."""
+    """`given` is (D + 5, K): w, 1 less its constant term in each class, the costs of both, 1 / mu; `found`, (D + 4, K)
+    for each program: v, v of a constant 1, the two risks, the dual terms."""
     program = tl.program_id(0).to(tl.int64)
     column, model = tl.arange(0, D), tl.arange(0, K)
     w = tl.load(given + column[:, None] * K + model[None, :])
-    offset = tl.load(given + D * K + model)
-    cost_0, cost_1 = tl.load(given + (D + 1) * K + model), tl.load(given + (D + 2) * K + model)
-    steepness = tl.load(given + (D + 3) * K + model)
+    base_0, base_1 = tl.load(given + D * K + model), tl.load(given + (D + 1) * K + model)
+    cost_0, cost_1 = tl.load(given + (D + 2) * K + model), tl.load(given + (D + 3) * K + model)
+    steepness = tl.load(given + (D + 4) * K + model)
     v = tl.zeros((D, K), tl.float32)
     constant, risk_0 = tl.zeros((K,), tl.float32), tl.zeros((K,), tl.float32)
     risk_1, dual = tl.zeros((K,), tl.float32), tl.zeros((K,), tl.float32)
@@ -31,8 +32,9 @@ def read_kernel(
         else:
             counts = there.to(tl.float32)
         positive = sign[:, None] > 0
-        m = (tl.dot(x, w, input_precision="tf32x3") + offset[None, :]) * sign[:, None]
-        z = 1.0 - m
+        base = tl.where(positive, base_1[None, :], base_0[None, :])
+        z = base - tl.dot(x, w, input_precision="tf32x3") * sign[:, None]
+        m = 1.0 - z
         if LOSS == 0:
             value = tl.maximum(z, 0.0)
             share = tl.sigmoid(z * steepness[None, :])

@@ -29,6 +29,7 @@ class Chosen:
         self.is_all = n <= size
         which, weight = (None, data.weight) if self.is_all else _draw(data, size, seed)
         x = rows.X if which is None else rows.X[which]
+        self.data = data
         if rows.constant:
             x = torch.cat([x, torch.full_like(x[:, :1], rows.constant)], 1)
         y = data.y if which is None else data.y[which]
@@ -44,6 +45,13 @@ class Chosen:
     def margins(self, W: Array) -> Tensor:
         """(pieces, PIECE, k)"""
         return (self.x @ self.tensor(W.T)) * self.y
+
+    def slacks(self, W: Array) -> Tensor:
+        """``1 - m``, the constant column with the 1."""
+        d = self.data.rows.X.shape[1]
+        features = W.copy()
+        features[:, d:] = 0.0
+        return self.data.base(W, self.y > 0) - self.margins(features)
 
     def costs(self, caps: Array) -> Tensor:
         """The same shape, by the caps (k, 2) of the classes."""
@@ -70,20 +78,20 @@ class Ray:
     def __init__(self, rows: Chosen, loss: str, cost: Tensor) -> None:
         self.rows, self.loss, self.cost = rows, loss, cost
 
-    def read(self, m: Tensor, mu: Array) -> tuple[Array, Array, Array, Tensor]:
-        """Risk, rounding (see newton.hpp) and v at these margins, and the shares."""
-        share, value = share_of(self.loss, m, self.rows.tensor(mu)), value_of(self.loss, m)
+    def read(self, z: Tensor, mu: Array) -> tuple[Array, Array, Array, Tensor]:
+        """Risk, rounding (see newton.hpp) and v at these slacks, and the shares."""
+        share, value = share_of(self.loss, z, self.rows.tensor(mu)), value_of(self.loss, z)
         risk = total(self.cost * value)
-        rounding = total(self.cost * (value - share * (1 - m))) if self.loss == "hinge" else np.zeros_like(risk)
+        rounding = total(self.cost * (value - share * z)) if self.loss == "hinge" else np.zeros_like(risk)
         return risk, rounding, self.rows.pull(self.cost * share), share
 
-    def force(self, m: Tensor, s: Tensor, t: Array, mu: Array) -> Array:
-        """``sum_i cost share s`` at ``m + t s``."""
-        share = share_of(self.loss, m + self.rows.tensor(t) * s, self.rows.tensor(mu))
+    def force(self, z: Tensor, s: Tensor, t: Array, mu: Array) -> Array:
+        """``sum_i cost share s`` where margins are larger by ``t s``."""
+        share = share_of(self.loss, z - self.rows.tensor(t) * s, self.rows.tensor(mu))
         return total(self.cost * share * s)
 
-    def curvature(self, m: Tensor, share: Tensor, mu: Array) -> Tensor:
-        return self.cost * curvature_of(self.loss, m, share, self.rows.tensor(mu))
+    def curvature(self, z: Tensor, share: Tensor, mu: Array) -> Tensor:
+        return self.cost * curvature_of(self.loss, z, share, self.rows.tensor(mu))
 
 
 def total(numbers: Tensor) -> Array:

@@ -74,8 +74,8 @@ class TensorClassRisks:
         h = torch.zeros((2, count), dtype=torch.float64, device=rows.X.device)
         for block in rows.blocks():
             m, y = self.ahead[block, which], self.data.signs(block)[:, None]
-            share, weight = share_of(self.loss, m), self._weight(block)
-            height = weight * (value_of(self.loss, m) + share * m)
+            share, weight = share_of(self.loss, 1 - m), self._weight(block)
+            height = weight * (value_of(self.loss, 1 - m) + share * m)
             for side, of_class in enumerate((y < 0, y > 0)):
                 h[side] += (height * of_class).sum(0, dtype=torch.float64)
                 g[side] -= rows.pull(block, (weight * share * y * of_class).T)
@@ -98,7 +98,7 @@ class TensorClassRisks:
     def _risks(self, margins: Any, count: int) -> Array:
         found = torch.zeros((2, count), dtype=torch.float64, device=self.data.rows.X.device)
         for block in self.data.rows.blocks():
-            value = value_of(self.loss, margins(block)) * self._weight(block)
+            value = value_of(self.loss, 1 - margins(block)) * self._weight(block)
             positive = self.data.y[block, None] > 0
             found[1] += (value * positive).sum(0, dtype=torch.float64)
             found[0] += (value * ~positive).sum(0, dtype=torch.float64)
@@ -109,6 +109,6 @@ class TensorClassRisks:
         found = torch.zeros(len(tracks), dtype=torch.float64, device=self.data.rows.X.device)
         for block in self.data.rows.blocks():
             way = self.ahead[block, which]
-            share = share_of(self.loss, self.m[block, which] + step * way)
+            share = share_of(self.loss, 1 - self.m[block, which] - step * way)
             found += (self.data.costs(block, by_class) * share * way).sum(0, dtype=torch.float64)
         return np.asarray(found.cpu().numpy())

@@ -45,11 +45,12 @@ def _read_some(data: SignedRows, loss: str, w: Array, costs: Array, mu: Array) -
     rows, X = data.rows, data.rows.X
     k, d, device = len(w), X.shape[1], X.device
     D = max(16, 1 << (d - 1).bit_length())
-    small = np.zeros((D + 4, MODELS), dtype=np.float32)  # w, its constant term, the two costs and 1 / mu, in one copy
+    small = np.zeros((D + 5, MODELS), dtype=np.float32)  # w, 1 with its constant term, costs and 1 / mu, in one copy
     small[:d, :k] = w[:, :d].T
-    small[D, :k] = rows.constant * w[:, -1] if rows.constant else 0.0
-    small[D + 1 : D + 3, :k] = costs.T
-    small[D + 3, :k] = 1.0 / mu
+    offset = rows.constant * w[:, -1] if rows.constant else 0.0
+    small[D, :k], small[D + 1, :k] = 1.0 + offset, 1.0 - offset
+    small[D + 2 : D + 4, :k] = costs.T
+    small[D + 4, :k] = 1.0 / mu
     given = torch.from_numpy(small).to(device)
     programs = -(-rows.n_rows // (BLOCK * LOOPS))
     found = torch.empty((programs, D + 4, MODELS), dtype=torch.float32, device=device)

@@ -41,7 +41,7 @@ class Rounds:
     larger: int = 4
     most_numbers: int = 1 << 28
     good: float = 0.1
-    most: int = 40
+    most: int = 15
     steps: int = 60
     first_tol: float = 1e-2
     cold: float = 0.5  # mu from w = 0
@@ -203,7 +203,7 @@ class Problem:
         """w and mu improved, and the number of steps that it took."""
         self.ray = Ray(self.rows, self.loss, self.rows.costs(self.caps))
         self.w, self.mu, start = w.copy(), mu.copy(), w.copy()
-        self.m = self.rows.margins(w)
+        self.z = self.rows.slacks(w)
         self.others, self.base = np.zeros_like(w), np.zeros(len(w))
         self._read()
         if self.v is not None and self.primal is not None:
@@ -225,7 +225,7 @@ class Problem:
         return self.w, self.mu, step
 
     def _read(self) -> None:
-        self.risk, self.rounding, self.pull, self.share = self.ray.read(self.m, self.mu)
+        self.risk, self.rounding, self.pull, self.share = self.ray.read(self.z, self.mu)
         self.pull += self.others
 
     def _objective(self) -> Array:
@@ -261,7 +261,7 @@ class Problem:
     def _step(self, left: NDArray[np.bool_], decrement: Array) -> NDArray[np.bool_]:
         """A Newton step of the problems that are left, with a line search; those that moved."""
         which = np.flatnonzero(left)
-        curvature = self.ray.curvature(self.m, self.share, self.mu)
+        curvature = self.ray.curvature(self.z, self.share, self.mu)
         p = np.zeros_like(self.w)
         hessian = self.rows.hessian(curvature[..., which])
         p[which] = np.linalg.solve(hessian, (self.pull - self.w)[which][..., None])[..., 0]
@@ -271,7 +271,7 @@ class Problem:
         s = self.rows.margins(p)
         t = self._search(p, s, np.where(slope < 0.0, slope, 0.0))
         self.w = self.w + t[:, None] * p
-        self.m = self.m + self.rows.tensor(t) * s
+        self.z = self.rows.slacks(self.w)
         self._read()
         decrement[:] = np.where((t > 0.5) & (slope < 0.0), -0.5 * slope, np.inf)
         return np.asarray(left & (slope < 0.0) & (t > 0.0))
@@ -279,4 +279,4 @@ class Problem:
     def _search(self, p: Array, s: Tensor, at_start: Array) -> Array:
         """t with little slope left along p."""
         wp, pp = ((self.w - self.others) * p).sum(1), (p**2).sum(1)
-        return flat_point(lambda t: wp + t * pp - self.ray.force(self.m, s, t, self.mu), at_start, ROUNDS.slope_left)
+        return flat_point(lambda t: wp + t * pp - self.ray.force(self.z, s, t, self.mu), at_start, ROUNDS.slope_left)

@@ -66,15 +66,15 @@ def read(data: SignedRows, loss: str, models: Models) -> Reading:
     if kernels.suits(data, len(models)):
         return Reading(*kernels.read(data, loss, models.w, models.costs, models.mu))
     rows, X = data.rows, data.rows.X
-    w, by_class = rows.columns_of(models.w), rows.columns_of(models.costs)
+    by_class = rows.columns_of(models.costs)
     mu = torch.as_tensor(models.mu, dtype=X.dtype, device=X.device)
     sums = torch.zeros((3, len(models)), dtype=torch.float64, device=X.device)
     v = torch.zeros((len(models), rows.n_cols), dtype=torch.float64, device=X.device)
     for block in rows.blocks():
         y, cost = data.signs(block)[:, None], data.costs(block, by_class)
-        m = rows.part(block, w) * y
-        value, share = value_of(loss, m), share_of(loss, m, mu)
-        sums[2] += (cost * dual_term(loss, m, value, share)).sum(0, dtype=torch.float64)
+        z = data.slacks(block, models.w)
+        value, share = value_of(loss, z), share_of(loss, z, mu)
+        sums[2] += (cost * dual_term(loss, z, value, share)).sum(0, dtype=torch.float64)
         v += rows.pull(block, (cost * share * y).T)
         lost = value if data.weight is None else value * data.weight[block, None]
         sums[1] += (lost * (y > 0)).sum(0, dtype=torch.float64)

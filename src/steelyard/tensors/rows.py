@@ -184,6 +184,19 @@ class SignedRows:
     def signs(self, block: slice) -> Tensor:
         return self.y[block].to(self.rows.X.dtype)
 
+    def slacks(self, block: slice, W: Array) -> Tensor:
+        """``1 - y x.w`` of a block (rows, k). The constant column goes with the 1, in double: see `losses`."""
+        d = self.rows.X.shape[1]
+        return self.base(W, self.y[block, None] > 0) - self.signs(block)[:, None] * (
+            self.rows.X[block] @ self.rows.columns_of(W[:, :d])
+        )
+
+    def base(self, W: Array, positive: Tensor) -> Tensor:
+        """``1 - y constant w_constant``, by the class of each row."""
+        offset = self.rows.constant * W[:, -1:] if self.rows.constant else np.zeros((len(W), 1))
+        by_class = self.rows.columns_of(np.hstack([1.0 + offset, 1.0 - offset]))
+        return torch.where(positive, by_class[1], by_class[0])
+
     def costs(self, block: slice, by_class: Tensor) -> Tensor:
         """What each row of a block costs in each model (rows, k), by the costs (2, k) of the classes, negative first,
         and its weight."""
