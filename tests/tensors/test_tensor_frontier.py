@@ -90,5 +90,7 @@ def test_quantiles_are_those_in_memory(weighted):
     weight = np.random.default_rng(1).random(len(scores)) if weighted else None
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
         wanted = quantiles(scores[:, None].astype(float), np.array([share]), weight)[0, 0]
-        found = on_tensors.quantile(torch.from_numpy(scores), share, None if weight is None else torch.from_numpy(weight))
+        found = on_tensors.quantile(
+            torch.from_numpy(scores), share, None if weight is None else torch.from_numpy(weight)
+        )
         assert found == pytest.approx(wanted, abs=1e-6)

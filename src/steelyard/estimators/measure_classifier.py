@@ -39,6 +39,8 @@ from ..solvers.search.race import race
 from ..solvers.search.transfer import transferred
 from ..statistics.frontier import Choice
 from ..statistics.resampling import Goal
+from ..tensors import is_elsewhere
+from . import _measure_on_tensors
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
@@ -196,6 +198,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike."""
         self._check_parameters()
         goal = Goal(self.measure, _linear_constraints(self.subject_to))
+        if is_elsewhere(X):
+            _measure_on_tensors.fit(self, X, y, sample_weight, goal)
+            return self
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)

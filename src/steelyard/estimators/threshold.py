@@ -24,6 +24,8 @@ from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, order_statistic, shrinkage
 from ..statistics.frontier import Frontier
 from ..statistics.resampling import Draws, Goal, settled
+from ..tensors import is_tensor
+from . import _on_tensors, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before
 from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
@@ -153,6 +155,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """
         self._check_parameters()
         constraints = as_constraints(self.subject_to)
+        if is_tensor(X):
+            if params:
+                raise ValueError(f"on tensors fit takes sample_weight alone; got {sorted(params)}")
+            _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
+            return self
         X, y = indexable(X, y)
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)
@@ -230,12 +237,18 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     def _promised(self, found: Frontier, scored: ScoredRows, constraint: Constraint) -> NDArray[np.bool_]:
         """Which thresholds keep the cap on unseen data with probability 1 - delta."""
+        which, bound = self._bound(scored.scores, scored.is_positive, constraint)
+        keeps: NDArray[np.bool_] = found.thresholds >= bound if which == "fpr" else found.thresholds < -bound
+        return keeps
+
+    def _bound(self, scores: Any, is_positive: Any, constraint: Constraint) -> tuple[str, float]:
+        """Which rate is capped, and the score of its side that decides (turned round for "fnr")."""
         capped = _capped_rate(constraint)
         assert capped is not None
         assert self.delta is not None
         which, cap = capped
         # A false negative is a false alarm of the mirrored problem.
-        error_side = scored.scores[~scored.is_positive] if which == "fpr" else -scored.scores[scored.is_positive]
+        error_side = scores[~is_positive] if which == "fpr" else -scores[is_positive]
         try:
             k = order_statistic.rank(len(error_side), cap, self.delta)
         except ValueError as error:
@@ -247,9 +260,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
                 f"{constraint!r} with delta={self.delta} needs {needed} held-out {kind}; {len(error_side)} were given. "
                 "Hold out more rows, or loosen the cap or delta"
             ) from error
-        bound = np.partition(error_side, k - 1)[k - 1]
-        keeps: NDArray[np.bool_] = found.thresholds >= bound if which == "fpr" else found.thresholds < -bound
-        return keeps
+        ranked = error_side.sort()[0] if is_tensor(error_side) else np.partition(error_side, k - 1)
+        return which, float(ranked[k - 1])
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Array:
@@ -268,6 +280,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
+        if is_tensor(X):
+            return _on_tensors.positive_scores(self.estimator_, X, self.response_method, self._positive)
         scores = positive_scores(self.estimator_, X, self.response_method, self._positive)
         frontier.check_scores(scores)
         return scores

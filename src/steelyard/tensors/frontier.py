@@ -28,6 +28,7 @@ class TensorFrontier:
     is one more point, all positive. Of equal scores only the last is a point (`is_point`; None: all are)."""
 
     scores: Tensor
+    positive: Tensor  # which rows are
     hits: Tensor  # positives up to this place: a number of rows, or their weight
     is_point: Tensor | None
     below: Tensor | None  # weight up to this place; None: the place itself
@@ -39,13 +40,25 @@ class TensorFrontier:
     def prevalence(self) -> float:
         return self.positives / self.total
 
-    def rates(self) -> tuple[Tensor, Tensor]:
-        """TPR and TNR at each place."""
-        hits = self.hits.double()
-        if self.below is None:
+    def corners(self) -> Tensor:
+        """The places with a positive row next (or equal scores, of which one may be), and the last: elsewhere a higher
+        threshold loses nothing and gains TNR."""
+        keep = self.positive.new_ones(len(self.positive))
+        if self.is_point is None:
+            keep[:-1] = self.positive[1:]
+        else:
+            keep[:-1] = (self.positive[1:] | ~self.is_point[1:]) & self.is_point[:-1]
+        return keep.nonzero()[:, 0]
+
+    def rates(self, places: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """TPR and TNR at these places, or at each."""
+        hits = (self.hits if places is None else self.hits[places]).double()
+        if self.below is not None:
+            below = self.below if places is None else self.below[places]
+        elif places is None:
             below = torch.arange(1, len(hits) + 1, dtype=torch.float64, device=hits.device)
         else:
-            below = self.below.double()
+            below = places + 1
         tnr = (below - hits).div_(self.total - self.positives).clamp_(0, 1)
         return hits.mul_(-1.0 / self.positives).add_(1.0).clamp_(0, 1), tnr
 
@@ -59,15 +72,14 @@ class TensorFrontier:
         middle = 0.5 * (here + float(self.scores[place + 1]))
         return middle if middle < float(self.scores[place + 1]) else here
 
-    def best(
-        self, measure: Measure, constraints: Sequence[Constraint] = (), allowed: Tensor | None = None
-    ) -> Choice:
+    def best(self, measure: Measure, constraints: Sequence[Constraint] = (), allowed: Tensor | None = None) -> Choice:
         """The point of largest value that meets all constraints; among equals the one of largest ``tpr + tnr``."""
-        tpr, tnr = self.rates()
+        places = self.corners() if measure.is_monotone and not constraints and allowed is None else None
+        tpr, tnr = self.rates(places)
         where = self.prevalence, self.n_rows
         values = evaluate(measure, tpr, tnr, *where)
         usable = ~torch.isnan(values)
-        for part in (self.is_point, allowed):
+        for part in (self.is_point, allowed) if places is None else ():
             usable = usable if part is None else usable & part
         for constraint in constraints:
             usable &= _slack(constraint, tpr, tnr, *where) >= -TOLERANCE
@@ -81,8 +93,9 @@ class TensorFrontier:
         tied = (usable & (values >= top - (TIE * (1.0 + abs(top)) if np.isfinite(top) else 0.0))).nonzero()[:, 0]
         found = everything
         if len(tied):
-            place = int(tied[torch.argmax(tpr[tied] + tnr[tied])])
-            parts = (float(part[place]) for part in (tpr, tnr, values))
+            at = int(tied[torch.argmax(tpr[tied] + tnr[tied])])
+            parts = (float(part[at]) for part in (tpr, tnr, values))
+            place = at if places is None else int(places[at])
             found = Choice(place + 1, self.threshold(place), *parts)
             if everything is not None and everything.value >= top - TIE * (1.0 + abs(top)):
                 found = max((found, everything), key=lambda one: one.tpr + one.tnr)
@@ -155,7 +168,7 @@ def scan(scores: Tensor, is_positive: Tensor, weight: Tensor | None = None) -> T
     if not 0.0 < positives < total:
         which = "positive" if positives == 0.0 else "negative"
         raise ValueError(f"none of the {len(scores)} scored rows is {which} (with weight): rates need both classes")
-    return TensorFrontier(ranked, hits, is_point, below, positives, total, n_rows)
+    return TensorFrontier(ranked, positive, hits, is_point, below, positives, total, n_rows)
 
 
 def check_scores(scores: Tensor) -> None:
@@ -180,5 +193,3 @@ def quantile(scores: Tensor, share: float, weight: Tensor | None = None) -> floa
         wanted = below[-1] * below.new_tensor([share - 1e-9, share + 1e-9])
         places = torch.clamp(torch.searchsorted(below, wanted), max=len(ranked) - 1).tolist()
     return 0.5 * (float(ranked[places[0]]) + float(ranked[places[1]]))
-
-

@@ -7,7 +7,7 @@ A round: Newton on a sample moves each track's w; one pass (`passes`) gives ever
 The sample stands for all rows, and as the sum of forces of all rows is known from the pass before, what the sample has
 wrong of it is put right by a linear term: a round is exact to first order, and its error is that of the sample's
 Hessian. A track whose gap is small enough goes on to its next C at once, from the same pass. What is not at the gap
-after a few rounds gets a sample four times as large, up to all rows.
+after a few rounds gets a sample eight times as large, up to all rows.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Rounds:
     after `most` rounds is left with the gap that it has.
     """
 
-    sample: int = 1 << 18
+    sample: int = 1 << 19
     a_column: int = 256
-    larger: int = 4
+    larger: int = 8
     most_numbers: int = 1 << 28
     good: float = 0.1
     most: int = 15
