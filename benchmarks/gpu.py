@@ -1,8 +1,8 @@
 """Grids, thresholds and the measure classifier on rows that are on a GPU.
 
 Claims, on 50,000,000 x 54 float32 on an NVIDIA H200: the grid of 9 cost ratios x 8 Cs, every problem certified to a
-relative gap of 1e-3, in at most 4 s; a round for nine ratios (a pass over all rows, and Newton on the sample) in at most
-20 ms; `MeasureClassifier` in at most 20 s; the exact threshold of all scores in at most 10 ms. The opponent is one
+relative gap of 1e-3, in at most 4 s; a round for nine ratios (a pass over all rows, and Newton on the sample) in at
+most 20 ms; `MeasureClassifier` in at most 20 s; the exact threshold of all scores in at most 10 ms. The opponent is one
 logistic regression by torch's LBFGS on the same device, and its exact threshold.
 
     python benchmarks/gpu.py [parts] [--rows N]        parts: check kernel threshold round grid opponent classifier path
@@ -105,7 +105,7 @@ def kernel(X, y):
     if kernels.suits(signed, 9):
         shape = kernels.BLOCK, kernels.LOOPS, kernels.WARPS, kernels.STAGES
         for block, warps, stages in [
-            (32, 1, 4), (32, 2, 4), (64, 1, 3), (64, 2, 2), (64, 2, 3), (64, 2, 4), (64, 4, 3), (128, 2, 3), (128, 4, 3),
+            (32, 1, 4), (32, 2, 4), (64, 1, 3), (64, 2, 2), (64, 2, 3), (64, 2, 4), (64, 4, 3), (128, 4, 3),
         ]:  # fmt: skip
             kernels.BLOCK, kernels.WARPS, kernels.STAGES, kernels.LOOPS = block, warps, stages, 2048 // block
             try:
@@ -154,7 +154,7 @@ def threshold(X, y):
     scores = TensorRows.of(X).scores(np.random.default_rng(0).normal(size=COLUMNS))
     out = {}
     for name, measure, constraints in (
-        ("F1", m.FBeta(1), ()), ("BAKLD", m.BAKLD(weight=0.5), ()), ("recall, fpr <= 1 %", m.Recall(), (m.fpr <= 0.01,)),
+        ("F1", m.FBeta(1), ()), ("BAKLD", m.BAKLD(weight=0.5), ()), ("recall", m.Recall(), (m.fpr <= 0.01,)),
     ):  # fmt: skip
         out[name] = 1e3 * timed(lambda f=measure, c=constraints: frontier.scan(scores, y).best(f, c))
     out["scan alone"] = 1e3 * timed(lambda: frontier.scan(scores, y))
@@ -163,7 +163,7 @@ def threshold(X, y):
 
 
 def a_round(X, y):
-    """One pass over all rows for nine ratios and the Newton step on the sample that follows it, from one C to the next."""
+    """One pass over all rows for nine ratios, and Newton on the sample that follows it, from one C to the next."""
     signed = SignedRows.of(TensorRows.of(X).with_constant(1.0), torch.where(y, 1, -1))
     engine = newton.Lockstep(signed, "hinge", TOL)
     pairs = np.ascontiguousarray(np.array(RATIOS)[:, ::-1])

@@ -2,7 +2,8 @@
 
 Of each class as many rows as of the other, drawn with replacement (a row may come twice, and then counts twice), or all
 of them where they are few; a row of class c counts for (rows of c) / (drawn of c) of them. They lie in pieces of equal
-size: what is summed in float32 is a piece, and the pieces are added in double.
+size, the last one filled with rows of no weight: what is summed in float32 is a piece, and the pieces are added in
+double.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ import torch
 from numpy.typing import NDArray
 
 from .losses import curvature_of, share_of, value_of
-from .rows import SignedRows
+from .rows import PIECE, SignedRows
 
 Array = NDArray[np.float64]
 Tensor = Any
-PIECE = 4096  # rows whose float32 sum loses some 1e-6 of it; the last piece is filled with rows of no weight
 
 
 class Chosen:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .chosen import Chosen, Ray
 from .line_search import flat_point
 from .passes import Models, Reading, read
-from .rows import SignedRows
+from .rows import SignedRows, whole_products
 
 Array = NDArray[np.float64]
 Tensor = Any
@@ -50,6 +50,10 @@ class Rounds:
     budget: float = 0.5
     narrowest: float = 0.02
     widest: float = 8.0
+    patience: int = (
+        8  # steps that leave more than nine tenths of the least rest, before float32 is held to be at its end
+    )
+    noise: float = 0.1  # of the gap that is wanted: an objective that rises by less has not risen
 
 
 ROUNDS = Rounds()
@@ -81,6 +85,30 @@ class Knot:
     v: Array
 
 
+@dataclass(frozen=True)
+class Proof:
+    """Multipliers by their mass and pull, without C: ``C mass - C^2 |v|^2 / 2`` is below the optimum, for every C.
+
+    Any mean of multipliers is as good as they are, so what passes have proved is joined: near the end w moves by less
+    than float32 can tell, and the errors of v in several passes cancel.
+    """
+
+    mass: float
+    v: Array
+
+    def value(self, C: float) -> float:
+        return C * self.mass - 0.5 * C**2 * float(self.v @ self.v)
+
+    def joined(self, other: Proof, C: float) -> Proof:
+        """The best of all means of both."""
+        way, gain = other.v - self.v, other.mass - self.mass
+        length = float(way @ way)
+        if not np.isfinite(length) or length == 0.0:
+            return other if other.value(C) > self.value(C) else self
+        share = min(max((gain / C - float(self.v @ way)) / length, 0.0), 1.0)
+        return Proof(self.mass + share * gain, self.v + share * way)
+
+
 class Lockstep:
     """All pairs (negative, positive cost) with all Cs, ascending; `found[k][c]` is pair k with C number c."""
 
@@ -90,6 +118,11 @@ class Lockstep:
         self.sample = Chosen(data, self.size, seed)
 
     def solve(self, pairs: Array, Cs: Array, start: Array | None = None) -> list[list[Best]]:
+        """From `start`, a row for each pair, if there is one."""
+        with whole_products():
+            return self._solve(pairs, Cs, start)
+
+    def _solve(self, pairs: Array, Cs: Array, start: Array | None) -> list[list[Best]]:
         k, d = len(pairs), self.data.rows.n_cols
         self.pairs, self.Cs, self.at = pairs, Cs, np.zeros(k, dtype=int)
         self.w = np.zeros((k, d)) if start is None else start.copy()
@@ -97,6 +130,7 @@ class Lockstep:
         at_zero = self._at_zero()
         self.found = [[Best(np.zeros(d), C * at_zero[j]) for C in Cs] for j in range(k)]
         self.knots = [[Knot(np.zeros(d), np.zeros(2), 0.0, np.zeros(d)) for _ in Cs] for _ in range(k)]
+        self.proof = [Proof(0.0, np.zeros(d)) for _ in range(k)]
         self.rounds, self.residual = np.zeros(k, dtype=int), np.full(k, np.inf)
         self.before, self.w_before, self.back = np.full(k, np.inf), self.w.copy(), np.zeros(k, dtype=bool)
         busy = np.flatnonzero(np.isfinite(at_zero * Cs[-1]))
@@ -141,7 +175,9 @@ class Lockstep:
     def _offer(self, k: int, j: int, models: Models, reading: Reading) -> bool:
         """True if this problem is over."""
         C, best = self.Cs[self.at[k]], self.found[k][self.at[k]]
-        primal, dual = float(reading.primal_at(models, C)[j]), float(reading.dual_at(C)[j])
+        primal = float(reading.primal_at(models, C)[j])
+        self.proof[k] = proof = self.proof[k].joined(Proof(float(reading.dual[j]), reading.v[j]), C)
+        dual = proof.value(C)
         best.passes += 1.0
         if np.isfinite(primal) and primal <= best.primal:
             best.primal, best.w = primal, models.w[j].copy()
@@ -149,9 +185,8 @@ class Lockstep:
             best.dual = dual
         over = best.gap <= self.tol or best.passes >= self.max_passes or self.rounds[k] >= ROUNDS.most
         if over:
-            self.knots[k][self.at[k]] = Knot(
-                models.w[j].copy(), reading.risk[j], C * float(reading.dual[j]), C * reading.v[j]
-            )
+            self.knots[k][self.at[k]] = Knot(models.w[j].copy(), reading.risk[j], C * proof.mass, C * proof.v)
+            self.proof[k] = Proof(0.0, np.zeros_like(proof.v))
         return bool(over or not np.isfinite(primal))
 
     def _look_back(self, k: int, j: int, models: Models, reading: Reading) -> bool:
@@ -160,7 +195,8 @@ class Lockstep:
         C = self.Cs[self.at[k]]
         primal, residual = float(reading.primal_at(models, C)[j]), float(((models.w[j] - C * reading.v[j]) ** 2).sum())
         slow = self.rounds[k] > 0 and not residual <= ROUNDS.good * self.residual[k]
-        self.back[k] = slow and primal > self.before[k] and not self._can_grow()
+        rose = primal - self.before[k] > ROUNDS.noise * self.tol * primal
+        self.back[k] = slow and rose and not self._can_grow()
         if self.back[k]:
             self.w[k] = 0.5 * (self.w[k] + self.w_before[k])
         else:
@@ -211,10 +247,11 @@ class Problem:
             self._read()
             self.base = self.primal - self._objective()
         fresh, decrement = self.v is not None, np.full(len(w), np.inf)
+        self.stale, self.least = np.zeros(len(w), dtype=int), np.full(len(w), np.inf)
         for step in range(ROUNDS.steps + 1):
             wanted = self.tol * self._objective()
             self._fit_mu(wanted, fresh, decrement)
-            fresh, left = False, ~self._is_enough(wanted) & (wanted > 0.0)
+            fresh, left = False, ~self._is_enough(wanted) & (wanted > 0.0) & (self.stale < ROUNDS.patience)
             if not left.any() or step == ROUNDS.steps:
                 break
             moved = self._step(left, decrement)
@@ -273,6 +310,9 @@ class Problem:
         self.w = self.w + t[:, None] * p
         self.z = self.rows.slacks(self.w)
         self._read()
+        rest = self.rounding + 0.5 * self._residual()
+        better = rest < 0.9 * self.least
+        self.stale, self.least = np.where(better, 0, self.stale + 1), np.where(better, rest, self.least)
         decrement[:] = np.where((t > 0.5) & (slope < 0.0), -0.5 * slope, np.inf)
         return np.asarray(left & (slope < 0.0) & (t > 0.0))
 

@@ -9,6 +9,7 @@ with anything else a copy of those rows on the device.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,19 @@ Tensor = Any  # torch.Tensor; the type checker is not asked to read torch
 # Rows of a block, by where they are: half a GB of products for nine models on a GPU, which then has work enough to be
 # busy; on a CPU what stays in its cache (benchmarks/gpu.py, "blocks").
 BLOCK = {"cuda": 1 << 21, "cpu": 1 << 14}
+
+PIECE = 1024  # rows that are summed in float32, which loses 1e-6 or so of their sum
+
+
+@contextmanager
+def whole_products() -> Iterator[None]:
+    """Products of float32 with all their digits, whatever was set for training networks (TF32 has three)."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +124,9 @@ class TensorRows:
         """``x_i . w`` for every row; for several models (k, n_cols) one column each."""
         models = self.columns_of(w)
         found = self.X.new_empty((self.n_rows, models.shape[1]))
-        for block in self.blocks():
-            found[block] = self.part(block, models)
+        with whole_products():
+            for block in self.blocks():
+                found[block] = self.part(block, models)
         return found[:, 0] if np.ndim(w) == 1 else found
 
     def sums(self, coefficients: Any, n_threads: int = 1) -> Array:
@@ -119,14 +134,18 @@ class TensorRows:
         given = torch.as_tensor(coefficients, dtype=self.X.dtype, device=self.X.device)
         several = torch.atleast_2d(given)
         found = torch.zeros((len(several), self.n_cols), dtype=torch.float64, device=self.X.device)
-        for block in self.blocks():
-            found += self.pull(block, several[:, block])
+        with whole_products():
+            for block in self.blocks():
+                found += self.pull(block, several[:, block])
         sums = np.asarray(found.cpu().numpy())
         return np.asarray(sums[0]) if given.ndim == 1 else sums
 
     def pull(self, block: slice, coefficients: Tensor) -> Tensor:
         """The sums of a block by coefficients (k, rows of the block), in double, on the device."""
-        found = (coefficients @ self.X[block]).double()
+        x, whole = self.X[block], (block.stop - block.start) // PIECE * PIECE
+        pieces = coefficients[:, :whole].reshape(len(coefficients), -1, PIECE).transpose(0, 1)
+        found = (pieces @ x[:whole].reshape(-1, PIECE, x.shape[1])).double().sum(0)
+        found += (coefficients[:, whole:] @ x[whole:]).double()
         if self.constant == 0.0:
             return found
         return torch.cat([found, self.constant * coefficients.sum(1, keepdim=True, dtype=torch.float64)], 1)

@@ -69,9 +69,11 @@ def _status(one: Any, tol: float) -> Status:
 
 def _by_bundle(grid: Grid, data: Any, options: BundleOptions) -> list[Ending]:
     from ...tensors.class_risks import TensorClassRisks
+    from ...tensors.rows import whole_products
 
     risks = TensorClassRisks(data, grid.loss)
-    found = solve_lockstep(risks, grid.pairs, grid.Cs, tol=grid.tol, max_passes=grid.max_passes, options=options)
+    with whole_products():
+        found = solve_lockstep(risks, grid.pairs, grid.Cs, tol=grid.tol, max_passes=grid.max_passes, options=options)
     endings = []
     for k in range(len(grid.pairs)):
         for tracks in found:
