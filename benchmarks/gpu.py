@@ -92,7 +92,7 @@ def check(X, y):
     host = np.c_[X[small].cpu().numpy(), np.ones(small.stop, dtype=np.float32)]
     here = cost_sensitive.solve_grid(host, np.where(y[small].cpu().numpy(), 1.0, -1.0), RATIOS[::4], CS[::3], TOL)
     out["grid"] = {
-        "largest_gap": max(one.gap for one in there),
+        "largest_gap": float(max(one.gap for one in there)),
         "largest_difference": max(abs(a.objective / b.objective - 1) for a, b in zip(there, here, strict=True)),
     }
     return out
@@ -142,8 +142,8 @@ def grid(X, y):
             "seconds": seconds,
             "passes": len(rounds),
             "ms_a_round": 1e3 * seconds / len(rounds),
-            "largest_gap": max(one.gap for one in found),
-            "certified": sum(one.gap <= TOL for one in found),
+            "largest_gap": float(max(one.gap for one in found)),
+            "certified": int(sum(one.gap <= TOL for one in found)),
             "problems": len(found),
         }
     return out

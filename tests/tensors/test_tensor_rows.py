@@ -24,7 +24,8 @@ def both(n=1000, d=7, constant=1.5, dtype=np.float32, seed=0):
 def test_operations_equal_those_in_memory(constant, dtype, monkeypatch):
     monkeypatch.setitem(tensor_rows.BLOCK, "cpu", 300)  # several blocks, the last one short
     memory, tensor = both(constant=constant, dtype=dtype)
-    close = dict(rtol=2e-5, atol=2e-5) if dtype == np.float32 else dict(rtol=1e-12, atol=1e-12)
+    tol = 2e-5 if dtype == np.float32 else 1e-12
+    close = {"rtol": tol, "atol": tol}
     rng = np.random.default_rng(1)
     assert tensor.shape == memory.shape
     for models in (rng.normal(size=tensor.n_cols), rng.normal(size=(3, tensor.n_cols))):
@@ -51,7 +52,7 @@ def test_sums_of_float32_are_added_in_double(monkeypatch):
     assert abs(rows.sums(np.ones(2_000_000))[0] / exact - 1) < 2e-5  # what a block of 1,000 loses; all at once 1e-2
 
 
-@pytest.mark.parametrize("bad, what", [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize(("bad", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_a_bad_number_is_found_and_named(bad, what):
     X = torch.zeros((50, 3))
     X[17, 2] = bad

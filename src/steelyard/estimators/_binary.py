@@ -26,7 +26,7 @@ class BinaryMixin(ClassifierMixin):
     classes_: np.ndarray
     _positive: Any
 
-    def _take_labels(self, labels: Labels) -> None:
+    def _take_labels(self, labels: Labels | on_tensors.TensorLabels) -> None:
         self.classes_, self._positive = labels.classes, labels.positive
 
     @property
@@ -42,14 +42,16 @@ class BinaryMixin(ClassifierMixin):
         """The positive class where `called`, the other elsewhere; for a tensor a tensor beside it."""
         if is_tensor(called):
             other = self.classes_[int(self._sign < 0)]
-            return on_tensors.either(called, self._positive, other)
+            found: np.ndarray = on_tensors.either(called, self._positive, other)
+            return found
         return np.asarray(self.classes_[(called == (self._sign > 0)).astype(int)])
 
     def _probabilities(self, positive: np.ndarray) -> np.ndarray:
         """The columns of `predict_proba`."""
         if is_tensor(positive):
             columns = [1.0 - positive, positive][:: int(self._sign)]
-            return on_tensors.beside(columns)
+            found: np.ndarray = on_tensors.beside(columns)
+            return found
         return np.column_stack([1.0 - positive, positive][:: int(self._sign)])
 
     def __sklearn_tags__(self) -> Any:

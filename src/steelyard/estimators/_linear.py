@@ -25,7 +25,7 @@ class LinearMixin(BinaryMixin):
         self.coef_ = self._sign * w.reshape(1, -1)
         self.intercept_ = np.array([self._sign * intercept])
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``; of a tensor a tensor."""
         if is_elsewhere(X):
             return on_tensors.linear_scores(self, X, self.coef_[0], float(self.intercept_[0]))

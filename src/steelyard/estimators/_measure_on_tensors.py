@@ -155,7 +155,7 @@ def _refit(estimator: Any, model: CostModel, data: Final) -> None:
 
 def _every(cv: Any) -> tuple[int, bool]:
     """Each which row is left out, and whether the model fitted on the others is kept."""
-    if isinstance(cv, numbers.Integral) and cv >= 2:
+    if isinstance(cv, numbers.Integral) and int(cv) >= 2:
         return int(cv), False
     if isinstance(cv, numbers.Real) and 0.0 < float(cv) < 1.0:
         return max(2, round(1.0 / float(cv))), True

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Tensor = Any
 
-# Rows that are taken to where numpy is: a bounded number, 57 MB with 54 columns of float64. Up to here a fit on a tensor
-# is that on the same numbers in memory, bit for bit; beyond, what is searched for is searched on a sample of so many,
-# and what is fitted is fitted on all.
+# Rows that are taken to where numpy is: a bounded number, 57 MB with 54 columns of float64. Up to here a fit on a
+# tensor is that on the same numbers in memory, bit for bit; beyond, what is searched for is searched on a sample of so
+# many, and what is fitted is fitted on all.
 HOST_ROWS = 1 << 17
 
 
@@ -31,6 +31,7 @@ class TensorLabels:
 
     @classmethod
     def of(cls, y: Any, pos_label: Any, device: Any, n_rows: int) -> TensorLabels:
+        """Read on the device: two reductions, and all that leaves it are the distinct labels."""
         import torch
 
         from ._binary import encode_labels

@@ -1,7 +1,7 @@
 """`ThresholdClassifier` on rows in a tensor: the classifier gets parts of the tensor, and the scan runs where it is.
 
-The classifier may be any that takes tensors (those of this library do) or gives scores as arrays. Folds take the rows of
-each class as they come, a share is drawn. Of up to `HOST_ROWS` scored rows the scores are read in memory, with all
+The classifier may be any that takes tensors (those of this library do) or gives scores as arrays. Folds take the rows
+of each class as they come, a share is drawn. Of up to `HOST_ROWS` scored rows the scores are read in memory, with all
 rules; of more every threshold is tried on the device, and rows are many enough for the exact best point.
 """
 
@@ -80,7 +80,7 @@ def _folds(cv: Any, is_positive: Tensor, random_state: Any) -> Iterator[Tensor]:
 
     counts = [int((is_positive == side).sum()) for side in (False, True)]
     share = isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral) and 0.0 < float(cv) < 1.0
-    if not share and not (isinstance(cv, numbers.Integral) and 2 <= cv <= min(counts)):
+    if not share and not (isinstance(cv, numbers.Integral) and 2 <= int(cv) <= min(counts)):
         raise ValueError(f"{WHAT}; on tensors it is no splitter, and no class has fewer rows than folds; got {cv!r}")
     rank = torch.where(is_positive, is_positive.cumsum(0), (~is_positive).cumsum(0)) - 1
     of_class = torch.where(is_positive, counts[1], counts[0])

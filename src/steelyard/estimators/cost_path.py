@@ -66,7 +66,7 @@ class CostClassifier(BinaryMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> CostClassifier:
         raise TypeError("a CostClassifier comes fitted, from CostPath.at(tau) or CostPath.best(...); fit a CostPath")
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
         if is_elsewhere(X):
             rows = _on_tensors.rows_to_score(self, X)
@@ -222,7 +222,7 @@ class CostPath(BinaryMixin, PathEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         path = trace_on_tensors(data, check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
         self.n_features_in_, self.method_ = int(data.rows.X.shape[1]), "approximate"
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         self._keep(path, LinearFeatures(bool(self.fit_intercept)))
         self.gap_ = path.gap
         self._take_labels(labels)

@@ -264,21 +264,21 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return which, float(ranked[k - 1])
 
     # -- prediction ---------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``."""
         return (self._scores(X) - self.best_threshold_) * self._sign
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Labels: the positive class where the score is strictly above `best_threshold_`."""
         return self._labels(self._scores(X) > self.best_threshold_)
 
     @available_if(_scores_are_probabilities)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
         return self._probabilities(self._scores(X))
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_tensor(X):
             return _on_tensors.positive_scores(self.estimator_, X, self.response_method, self._positive)

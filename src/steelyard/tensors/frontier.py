@@ -117,8 +117,8 @@ class TensorFrontier:
         thresholds = 0.5 * (self.scores[places].double() + self.scores[after].double())
         parts = [np.asarray(part.cpu().numpy(), dtype=np.float64) for part in (thresholds, tpr[places], tnr[places])]
         first = (self.threshold(-1), 1.0, 0.0)
-        whole = (np.concatenate([[one], part]) for one, part in zip(first, parts, strict=True))
-        return Frontier(*whole, self.prevalence, self.n_rows)
+        rising, *rates = (np.append(one, part) for one, part in zip(first, parts, strict=True))
+        return Frontier(rising, rates[0], rates[1], self.prevalence, self.n_rows)
 
     def _everything(self, measure: Measure, constraints: Sequence[Constraint]) -> Choice | None:
         """The point at which all rows are called positive, if it meets the constraints."""

@@ -23,7 +23,7 @@ Tensor = Any
 BLOCK, LOOPS, WARPS, STAGES = 32, 64, 1, 4  # the fastest of those tried on an H200 (benchmarks/gpu.py, "kernel")
 MODELS = 16  # at a time: the fewest that a matrix unit multiplies with
 COLUMNS = 128  # at most: a block of more does not fit beside the next one
-LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
+LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}  # as `read_kernel` numbers them
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 

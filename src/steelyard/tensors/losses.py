@@ -1,4 +1,4 @@
-"""The losses of `src/core/linear/losses.hpp` for tensors of slacks ``z = 1 - m``, the hinge rounded by mu where it is given.
+"""The losses of `src/core/linear/losses.hpp` for tensors of slacks ``z = 1 - m``, the hinge rounded by mu if given.
 
     hinge          max(0, 1 - m)         share b in [0, 1]     dual term  b
     squared hinge  max(0, 1 - m)^2       share b >= 0          dual term  b - b^2 / 4

@@ -72,7 +72,7 @@ class Best:
     def gap(self) -> float:
         if not np.isfinite(self.primal):
             return np.inf
-        return max(0.0, 1.0 - self.dual / self.primal) if self.primal > 0.0 else 0.0
+        return float(max(0.0, 1.0 - self.dual / self.primal)) if self.primal > 0.0 else 0.0
 
 
 @dataclass

@@ -71,6 +71,7 @@ def _of_one(of_tensor: Callable[..., Value], of_number: Callable[..., float]) ->
     return lambda x, y, number: (of_tensor if isinstance(x, torch.Tensor) else of_number)(x, number)
 
 
+# In the words of `measures.tape.OPS`.
 _OPERATIONS: dict[str, Callable[[Value, Value, float], Value]] = {
     "add": lambda x, y, number: x + y,
     "subtract": lambda x, y, number: x - y,

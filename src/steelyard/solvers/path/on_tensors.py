@@ -11,6 +11,7 @@ On rows in a tensor the share of tau at which a score is positive is found where
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Knot:
 
 
 def certified_gap(at: list[tuple[float, float]], tol: float) -> float:
-    """The smallest t, to a hundredth of tol, with ``(1 - t) U(l) <= D(l)`` for all l in [0, 1], given both at 0, 1/2, 1.
+    """The smallest t, to a hundredth of tol, with ``(1 - t) U(l) <= D(l)`` on [0, 1], given both at 0, 1/2 and 1.
 
     >>> certified_gap([(1.0, 1.0), (1.0, 0.9995), (1.0, 1.0)], 1e-3) < 6e-4
     True
@@ -106,7 +107,7 @@ def trace(data: Any, C: float, tau_range: tuple[float, float], tol: float, seed:
         middles = [(knots[k].tau + knots[k + 1].tau) / 2 for k in split]
         start = np.array([(knots[k].w + knots[k + 1].w) / 2 for k in split])
         knots = sorted([*knots, *solve(middles, start)], key=lambda knot: knot.tau)
-    gaps = [left.gap(right, tol) for left, right in zip(knots, knots[1:], strict=False)]
+    gaps = [left.gap(right, tol) for left, right in pairwise(knots)]
     worst = int(np.argmax(gaps))
     where = f"the relative gap is {gaps[worst]:.2g} near tau = {knots[worst].tau:.4g}, above tol = {tol:g}"
     status = SOLVED if gaps[worst] <= tol else Status(Ended.LIMIT, where)
