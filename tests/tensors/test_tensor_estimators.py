@@ -160,3 +160,27 @@ def test_a_path_on_tensors_is_linear_and_approximate():
     for options in ({"method": "exact"}, {"kernel": "rbf"}):
         with pytest.raises(ValueError, match="linear, approximate"):
             sy.CostPath(**options).fit(torch.from_numpy(X), y)
+
+
+def test_a_path_of_tensors_is_read_saved_and_asked(tmp_path, monkeypatch):
+    X, y = data(2000)
+    tensors = torch.from_numpy(X), torch.from_numpy(y)
+    there = sy.CostPath(C=0.05, method="approximate", random_state=0).fit(*tensors)
+    assert 0.0 <= there.recrossing_ < 0.5
+    best = there.best(m.FBeta(1), *tensors)
+    assert best.tau == there.best(m.FBeta(1), X, y).tau
+    sy.save(there, tmp_path / "path.steelyard")
+    np.testing.assert_array_equal(sy.load(tmp_path / "path.steelyard").predict(X), there.predict(X))
+    monkeypatch.setattr(_on_tensors, "HOST_ROWS", 100)
+    with pytest.raises(ValueError, match="at most 100 rows of a tensor; got 2000"):
+        there.rates(*tensors)
+
+
+def test_a_model_of_tensors_is_saved(few_on_the_host, tmp_path):
+    X, y = data(6000)
+    model = sy.MeasureClassifier(m.FBeta(1), loss="hinge", C=[0.01, 0.1], random_state=0)
+    model.fit(torch.from_numpy(X), torch.from_numpy(y))
+    sy.save(model, tmp_path / "model.steelyard")
+    again = sy.load(tmp_path / "model.steelyard")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.best_score_ == model.best_score_

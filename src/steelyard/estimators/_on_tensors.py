@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import is_tensor
+
 Array = NDArray[np.float64]
 Tensor = Any
 
@@ -106,6 +108,18 @@ def rows_to_score(estimator: Any, X: Any) -> Any:
 
 def linear_scores(estimator: Any, X: Any, w: Array, intercept: float) -> Tensor:
     return rows_to_score(estimator, X).with_constant(1.0).scores(np.append(w, intercept))
+
+
+def some_in_memory(rows: Any) -> Any:
+    """Up to `HOST_ROWS` of the rows, evenly spread, without their constant column."""
+    return rows.with_constant(0.0).in_memory(slice(0, None, -(-rows.n_rows // HOST_ROWS)))
+
+
+def in_memory(X: Any, y: Any) -> tuple[Any, Any]:
+    """Tensors as arrays, for what is read in memory; anything else as it is."""
+    if is_tensor(X) and len(X) > HOST_ROWS:
+        raise ValueError(f"this reads at most {HOST_ROWS} rows of a tensor; got {len(X)}: give a part of them")
+    return host(X) if is_tensor(X) else X, host(y) if is_tensor(y) else y
 
 
 def host(tensor: Tensor) -> np.ndarray:

@@ -226,7 +226,7 @@ class CostPath(BinaryMixin, PathEstimator):
         self._keep(path, LinearFeatures(bool(self.fit_intercept)))
         self.gap_ = path.gap
         self._take_labels(labels)
-        self._train, self._recrossing = data.rows, None
+        self._train, self._recrossing = _on_tensors.some_in_memory(data.rows), None
         self._sample_size = max(data.rows.n_rows, 0.0 if data.weight is None else float(data.weight.sum()))
         return self
 
@@ -298,6 +298,7 @@ class CostPath(BinaryMixin, PathEstimator):
 
     def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
         """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
+        X, y = _on_tensors.in_memory(X, y)
         return self._rates(self._sign_changes(rows_to_score(self, X)), y, sample_weight)
 
     def best(
@@ -314,6 +315,7 @@ class CostPath(BinaryMixin, PathEstimator):
         Points that tie are decided by skill, TPR + TNR. Nothing is trained.
         """
         measure, constraints = check_measure(measure), as_constraints(subject_to)
+        X, y = _on_tensors.in_memory(X, y)
         changes = self._sign_changes(rows_to_score(self, X))
         points = self._rates(changes, y, sample_weight)
         choice = frontier.best_point(points, measure, constraints)

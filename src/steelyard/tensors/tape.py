@@ -1,7 +1,7 @@
 """A measure's tape (`measures.tape`) at millions of points at once: each instruction is one operation on tensors.
 
 Numbers stay numbers until they meet a tensor. Conventions are the tree's: 0/0 = 0, and 0 times infinity = 0; where
-nothing is undefined, as nearly everywhere, they cost one look.
+nothing is undefined, as nearly everywhere, they cost one look at the outcome, which is NaN if any part of it is.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ from typing import Any
 import torch
 
 from ..measures import Measure
-from ..measures.tape import OPS
+from ..measures.tape import OPS, Tape
 
 Value = Any  # a float, or a tensor
+Operation = Callable[[Value, Value, float], Value]
 
 
 def evaluate(measure: Measure, tpr: Value, tnr: Value, prevalence: float, sample_size: int) -> Value:
     """The measure's value at rates that are tensors of one shape."""
     tape, inputs = measure.tape(), (tpr, tnr, prevalence, 0.5 / sample_size)
+    out = _run(tape, inputs, _PLAIN)
+    undefined = torch.isnan(out).any() if isinstance(out, torch.Tensor) else math.isnan(out)
+    return _run(tape, inputs, _MENDED) if bool(undefined) else out
+
+
+def _run(tape: Tape, inputs: tuple[Value, ...], operations: dict[str, Operation]) -> Value:
     slots: list[Value] = []
     last_use = {int(slot): k for k in range(len(tape)) for slot in (tape.left[k], tape.right[k])}
     for k, (op, left, right, number) in enumerate(zip(tape.op, tape.left, tape.right, tape.number, strict=True)):
@@ -30,7 +37,7 @@ def evaluate(measure: Measure, tpr: Value, tnr: Value, prevalence: float, sample
         elif name == "constant":
             slots.append(float(number))
         else:
-            slots.append(_OPERATIONS[name](slots[left], slots[right], float(number)))
+            slots.append(operations[name](slots[left], slots[right], float(number)))
             for used in {int(left), int(right)}:
                 if last_use[used] <= k and OPS[tape.op[used]] not in ("input", "constant"):
                     slots[used] = None  # fifty million numbers that nobody needs again
@@ -71,8 +78,12 @@ def _of_one(of_tensor: Callable[..., Value], of_number: Callable[..., float]) ->
     return lambda x, y, number: (of_tensor if isinstance(x, torch.Tensor) else of_number)(x, number)
 
 
-# In the words of `measures.tape.OPS`.
-_OPERATIONS: dict[str, Callable[[Value, Value, float], Value]] = {
+def _divided(x: Value, y: Value) -> Value:
+    return x / y if isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor) or y != 0.0 else _quotient(x, y)
+
+
+# In the words of `measures.tape.OPS`, with the conventions ...
+_MENDED: dict[str, Operation] = {
     "add": lambda x, y, number: x + y,
     "subtract": lambda x, y, number: x - y,
     "multiply": lambda x, y, number: _product(x, y),
@@ -83,4 +94,10 @@ _OPERATIONS: dict[str, Callable[[Value, Value, float], Value]] = {
     "absolute": lambda x, y, number: abs(x),
     "minimum": _extreme("minimum"),
     "maximum": _extreme("maximum"),
+}
+# ... and without.
+_PLAIN: dict[str, Operation] = {
+    **_MENDED,
+    "multiply": lambda x, y, number: x * y,
+    "divide": lambda x, y, number: _divided(x, y),
 }
