@@ -6,6 +6,7 @@ most 20 ms; `MeasureClassifier` in at most 20 s; the exact threshold of all scor
 logistic regression by torch's LBFGS on the same device, and its exact threshold.
 
     python benchmarks/gpu.py [parts] [--rows N]        parts: check kernel threshold round grid opponent classifier path
+    bundle
 """
 
 import argparse
@@ -186,6 +187,16 @@ def a_round(X, y):
     }
 
 
+def bundle(X, y):
+    """What a round of the bundle takes for nine ratios: look, line search, move and cuts, by plain products."""
+    rows, signs, rounds = TensorRows.of(X).with_constant(1.0), torch.where(y, 1, -1), 5
+
+    def job():
+        return cost_sensitive.solve_grid(rows, signs, RATIOS, [1e-6], TOL, solver="bundle", max_passes=2 * rounds)
+
+    return {"ms_a_round": 1e3 * timed(job, 1) / rounds}
+
+
 def classifier(X, y):
     """`MeasureClassifier` for F1, and what it is worth on rows that nobody fitted."""
     test, train = slice(len(X) - TEST, None), slice(0, len(X) - TEST)
@@ -249,7 +260,7 @@ def opponent(X, y):
 
 PARTS = {
     "check": check, "kernel": kernel, "grid": grid, "threshold": threshold, "round": a_round,
-    "opponent": opponent, "classifier": classifier, "path": path,
+    "opponent": opponent, "classifier": classifier, "path": path, "bundle": bundle,
 }  # fmt: skip
 
 
