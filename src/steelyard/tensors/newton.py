@@ -41,7 +41,7 @@ class Rounds:
     larger: int = 8
     most_numbers: int = 1 << 28
     good: float = 0.1
-    most: int = 15
+    most: int = 30
     steps: int = 60
     first_tol: float = 1e-2
     cold: float = 0.5  # mu from w = 0
