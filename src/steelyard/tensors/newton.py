@@ -50,9 +50,7 @@ class Rounds:
     budget: float = 0.5
     narrowest: float = 0.02
     widest: float = 8.0
-    patience: int = (
-        8  # steps that leave more than nine tenths of the least rest, before float32 is held to be at its end
-    )
+    patience: int = 12  # steps with one mu that leave nine tenths of the least rest: float32 is then at its end
     noise: float = 0.1  # of the gap that is wanted: an objective that rises by less has not risen
 
 
@@ -290,7 +288,8 @@ class Problem:
             factor = np.where(self._is_enough(wanted) | ~(wanted > 0.0), 1.0, factor)
             if (factor == 1.0).all():
                 return
-            decrement[factor != 1.0] = np.inf
+            decrement[factor != 1.0] = self.least[factor != 1.0] = np.inf
+            self.stale[factor != 1.0] = 0
             self.mu = self.mu * factor
             fresh = False
             self._read()

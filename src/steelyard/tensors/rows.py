@@ -23,8 +23,8 @@ from . import is_tensor
 Array = NDArray[np.float64]
 Tensor = Any  # torch.Tensor; the type checker is not asked to read torch
 
-# Rows of a block, by where they are: half a GB of products for nine models on a GPU, which then has work enough to be
-# busy; on a CPU what stays in its cache (benchmarks/gpu.py, "blocks").
+# Rows of a block, by where they are: on a GPU nine models have 75 MB of slacks then, enough to keep it busy and little
+# beside X; on a CPU it is what stays in its cache.
 BLOCK = {"cuda": 1 << 21, "cpu": 1 << 14}
 
 PIECE = 1024  # rows that are summed in float32, which loses 1e-6 or so of their sum
