@@ -27,7 +27,7 @@ def gpu_table(found):
             (
                 f'`MeasureClassifier(FBeta(1), loss="{name}")`',
                 f"{c['seconds']:.1f} s",
-                f"F1 {c['F1_new_rows']:.4f} on a million new rows, gap {c['gap']:.1e}; `predict` {c['predict_ms']:.0f} ms",
+                f"F1 {c['F1_new_rows']:.4f} on 1M new rows, gap {c['gap']:.1e}; `predict` {c['predict_ms']:.0f} ms",
             )
         )
     other = found["opponent"]
