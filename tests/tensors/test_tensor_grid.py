@@ -167,3 +167,31 @@ def test_a_pass_is_a_certificate_at_every_C():
         best = cost_sensitive.solve_grid(X, y, models.costs[:, ::-1], [C], tol=1e-6)
         for k, one in enumerate(best):
             assert reading.dual_at(C)[k] <= one.objective <= reading.primal_at(models, C)[k] * (1 + 1e-6)
+
+
+def test_a_class_that_is_given_up_is_certified_in_float32():
+    """All negatives lie at the margin then, where float32 margins are too coarse; slacks are not."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(20_000) < 0.2, 1, -1)
+    X = (rng.normal(size=(20_000, 6)) + 0.3 * (y[:, None] > 0)).astype(np.float32)
+    rows = TensorRows.of(torch.from_numpy(X)).with_constant(1.0)
+    found = cost_sensitive.solve_grid(rows, y, [(0.2, 1.8)], [1.0, 2.5e4])
+    assert max(one.gap for one in found) <= 1e-3
+
+
+def test_what_passes_prove_is_joined():
+    one, other = newton.Proof(1.0, np.array([1.0, 1.0])), newton.Proof(1.0, np.array([1.0, -1.0]))
+    joined = one.joined(other, 1.0)
+    assert joined.value(1.0) == pytest.approx(0.5)  # the errors of v cancel
+    assert joined.value(1.0) > max(one.value(1.0), other.value(1.0))
+    assert one.joined(one, 1.0).value(1.0) == one.value(1.0)
+
+
+def test_products_have_all_digits_whatever_was_set():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        TensorRows.of(torch.ones((3, 2))).scores([1.0, 1.0])
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
