@@ -13,6 +13,7 @@ from pathlib import Path
 import made_batch
 import made_counting
 import made_full_size
+import made_gpu
 import made_inside
 import made_neural
 import made_neyman_pearson
@@ -145,6 +146,7 @@ FROM = {  # tables made from a file of another name
     "structural_optimum": "structural",
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
+    "gpu_kernel": "gpu",
     **made_counting.FROM,
     **made_neural.FROM,
     **made_neyman_pearson.FROM,
@@ -163,6 +165,8 @@ TABLES = {
     "stream_rows": made_online.stream_rows_table,
     "neyman_pearson_stream": made_online.neyman_pearson_stream_table,
     "batch": made_batch.batch_table,
+    "gpu": made_gpu.gpu_table,
+    "gpu_kernel": made_gpu.kernel_table,
     "full_size_speed": made_full_size.speed,
     "full_size_quality": made_full_size.quality,
     "full_size_growth": made_full_size.growth,

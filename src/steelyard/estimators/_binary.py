@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..measures import Measure
 from ..rows import refuse_masked
+from ..tensors import is_tensor
+from . import _on_tensors as on_tensors
 
 
 class BinaryMixin(ClassifierMixin):
@@ -24,7 +26,7 @@ class BinaryMixin(ClassifierMixin):
     classes_: np.ndarray
     _positive: Any
 
-    def _take_labels(self, labels: Labels) -> None:
+    def _take_labels(self, labels: Labels | on_tensors.TensorLabels) -> None:
         self.classes_, self._positive = labels.classes, labels.positive
 
     @property
@@ -37,11 +39,19 @@ class BinaryMixin(ClassifierMixin):
         return 1.0 if self._positive == self.classes_[1] else -1.0
 
     def _labels(self, called: np.ndarray) -> np.ndarray:
-        """The positive class where `called`, the other elsewhere."""
+        """The positive class where `called`, the other elsewhere; for a tensor a tensor beside it."""
+        if is_tensor(called):
+            other = self.classes_[int(self._sign < 0)]
+            found: np.ndarray = on_tensors.either(called, self._positive, other)
+            return found
         return np.asarray(self.classes_[(called == (self._sign > 0)).astype(int)])
 
     def _probabilities(self, positive: np.ndarray) -> np.ndarray:
         """The columns of `predict_proba`."""
+        if is_tensor(positive):
+            columns = [1.0 - positive, positive][:: int(self._sign)]
+            found: np.ndarray = on_tensors.beside(columns)
+            return found
         return np.column_stack([1.0 - positive, positive][:: int(self._sign)])
 
     def __sklearn_tags__(self) -> Any:

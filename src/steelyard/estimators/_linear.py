@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tensors import is_elsewhere
+from . import _on_tensors as on_tensors
 from ._binary import BinaryMixin
 from ._border import rows_to_score
 
@@ -23,8 +25,10 @@ class LinearMixin(BinaryMixin):
         self.coef_ = self._sign * w.reshape(1, -1)
         self.intercept_ = np.array([self._sign * intercept])
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
+    def decision_function(self, X: Any) -> Any:
+        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``; of a tensor a tensor."""
+        if is_elsewhere(X):
+            return on_tensors.linear_scores(self, X, self.coef_[0], float(self.intercept_[0]))
         rows = rows_to_score(self, X)
         return np.asarray(rows.scores(self.coef_[0], rows.cores) + self.intercept_[0])
 

@@ -25,9 +25,13 @@ from ..rows import Rows
 from ..solvers.path import approximate, exact
 from ..solvers.path.approximate import ApproximatePath
 from ..solvers.path.joined import JoinedPath
-from ..solvers.path.problem import ModelPath, PathKernel, check_range
+from ..solvers.path.on_tensors import share_positive
+from ..solvers.path.on_tensors import trace as trace_on_tensors
+from ..solvers.path.problem import ModelPath, PathKernel, check_C, check_range
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
+from ..tensors import is_elsewhere
+from . import _on_tensors
 from ._binary import BinaryMixin, Labels, check_measure, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
 from ._parameters import ANYTHING, SHARE, Table, Words
@@ -62,8 +66,11 @@ class CostClassifier(BinaryMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> CostClassifier:
         raise TypeError("a CostClassifier comes fitted, from CostPath.at(tau) or CostPath.best(...); fit a CostPath")
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
+        if is_elsewhere(X):
+            rows = _on_tensors.rows_to_score(self, X)
+            return self._sign * rows.with_constant(float(len(self._w) > rows.n_cols)).scores(self._w)
         rows = rows_to_score(self, X)
         return self._sign * self._features.scores(rows, self._w)
 
@@ -186,6 +193,8 @@ class CostPath(BinaryMixin, PathEstimator):
         """Compute the path."""
         with as_before(self):
             self._check_parameters()
+            if is_elsewhere(X):
+                return self._fit_tensor(X, y, sample_weight)
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)
             weight = check_weight(sample_weight, rows.source, labels.is_positive)
@@ -201,6 +210,24 @@ class CostPath(BinaryMixin, PathEstimator):
             self._train, self._recrossing = rows, None
             # A weight of 3 counts as three rows; weights that sum to 1, as AdaBoost's do, are as many rows as they are.
             self._sample_size = max(rows.n_rows, 0.0 if weight is None else float(weight.sum()))
+        return self
+
+    def _fit_tensor(self, X: Any, y: Any, sample_weight: Any) -> CostPath:
+        """The approximate path of a tensor, on its device."""
+        if self.kernel != "linear" or self.method == "exact":
+            raise ValueError(
+                "a tensor has the linear, approximate path: kernel='linear', method='approximate' or 'auto'"
+            )
+        data, labels = _on_tensors.signed_rows(X, y, sample_weight, self.pos_label, float(bool(self.fit_intercept)))
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        path = trace_on_tensors(data, check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
+        self.n_features_in_, self.method_ = int(data.rows.X.shape[1]), "approximate"
+        self.__dict__.pop("feature_names_in_", None)
+        self._keep(path, LinearFeatures(bool(self.fit_intercept)))
+        self.gap_ = path.gap
+        self._take_labels(labels)
+        self._train, self._recrossing = _on_tensors.some_in_memory(data.rows), None
+        self._sample_size = max(data.rows.n_rows, 0.0 if data.weight is None else float(data.weight.sum()))
         return self
 
     def _exact(self, train: _Training) -> tuple[ModelPath, Features]:
@@ -271,6 +298,7 @@ class CostPath(BinaryMixin, PathEstimator):
 
     def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
         """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
+        X, y = _on_tensors.in_memory(X, y)
         return self._rates(self._sign_changes(rows_to_score(self, X)), y, sample_weight)
 
     def best(
@@ -287,6 +315,7 @@ class CostPath(BinaryMixin, PathEstimator):
         Points that tie are decided by skill, TPR + TNR. Nothing is trained.
         """
         measure, constraints = check_measure(measure), as_constraints(subject_to)
+        X, y = _on_tensors.in_memory(X, y)
         changes = self._sign_changes(rows_to_score(self, X))
         points = self._rates(changes, y, sample_weight)
         choice = frontier.best_point(points, measure, constraints)
@@ -309,8 +338,11 @@ class CostPath(BinaryMixin, PathEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
-        share = self._sign_changes(rows_to_score(self, X)).share_positive()
         edge = 0.5 / self._sample_size
+        if is_elsewhere(X):
+            rows = _on_tensors.rows_to_score(self, X).with_constant(float(bool(self.fit_intercept)))
+            return self._probabilities(share_positive(self._path, rows).clamp(edge, 1.0 - edge))
+        share = self._sign_changes(rows_to_score(self, X)).share_positive()
         return self._probabilities(np.clip(share, edge, 1.0 - edge))
 
     def predict(self, X: Any) -> np.ndarray:

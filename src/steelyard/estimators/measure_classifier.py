@@ -41,6 +41,8 @@ from ..statistics.frontier import Choice
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
+from ..tensors import is_elsewhere
+from . import _measure_on_tensors
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
@@ -223,6 +225,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike."""
         self._check_parameters()
         goal = Goal(self.measure, _linear_constraints(self.subject_to))
+        if is_elsewhere(X):
+            _measure_on_tensors.fit(self, X, y, sample_weight, goal)
+            return self
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)

@@ -28,6 +28,8 @@ from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.reporting import Report, report
 from ..statistics.resampling import Draws, Goal, settled
+from ..tensors import is_tensor
+from . import _on_tensors, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before
 from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
@@ -179,6 +181,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """
         self._check_parameters()
         constraints = as_constraints(self.subject_to, groups=slices is not None)
+        if is_tensor(X):
+            if params or slices is not None:
+                raise ValueError(f"on tensors fit takes sample_weight alone; got {sorted(params) or 'slices'}")
+            _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
+            return self
         X, y = indexable(X, y)
         if self.measure.is_lifted:
             return self._fit_classes(X, y, sample_weight, params, constraints)
@@ -253,11 +260,14 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         rows = Stratum.of(labels.is_positive, groups, X, plain=asked is not None and not asked.by_class)
         splits = read_cv(self.cv, rows, self.random_state, split_params=params)
         if asked is not None and splits.refits:
-            raise ValueError(
-                "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
-                f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
-            )
+            self._refuse_refit()
         return splits
+
+    def _refuse_refit(self) -> None:
+        raise ValueError(
+            "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
+            f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
+        )
 
     # -- the point that is taken --------------------------------------------------------------------------------
     def _rule(self, constraints: tuple[Constraint, ...], splits: Splits) -> str:
@@ -303,7 +313,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return keep(Scored(scored.scores, scored.is_positive, scored.slices), before, asked, prevalence=prevalence)
 
     # -- prediction ---------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
 
         For several classes log-probabilities plus `offsets_`, a column for each; `predict` takes the largest."""
@@ -313,7 +323,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
         return (self._scores(X) - self.best_threshold_) * self._sign
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Labels: the positive class where the score is strictly above `best_threshold_`; of several classes the one
         with the largest log-probability plus offset."""
         check_is_fitted(self)
@@ -322,7 +332,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return self._labels(self._scores(X) > self.best_threshold_)
 
     @available_if(_scores_are_probabilities)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
         check_is_fitted(self)
@@ -334,8 +344,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     def _with_offsets(self, X: Any) -> Array:
         return class_scores(self.estimator_, X, self.response_method, self.classes_) + self.offsets_
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_tensor(X):
+            return _on_tensors.positive_scores(self.estimator_, X, self.response_method, self._positive)
         scores = positive_scores(self.estimator_, X, self.response_method, self._positive)
         frontier.check_scores(scores)
         return scores

@@ -27,8 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._core import CostGrid, solve_cost_grid
 from ...rows import Rows
+from ...tensors import is_elsewhere
 from ..abilities import Abilities, Wanted, choose
 from ..status import Status
+from . import on_tensors
 from .bundle import PASSES_A_ROUND, AnswersClassRisks, BundleOptions, class_risks, solve_lockstep
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -140,14 +142,20 @@ def solve_grid(
 ) -> list[CostSensitiveResult]:
     """Every pair ``(c_pos, c_neg)`` with every C, pair-major; each started from its neighbour, each certified.
 
-    `X` is a table, `Rows`, or whatever else can make its own `ClassRisks` (`bundle`). `tol` is on the relative gap,
-    `n_jobs` the number of threads (the bits are the same for any), `max_passes` the passes over the data that each
-    problem may take; a result that ran out of them says so in its `status` and has its honest gap.
+    `X` is a table, a torch tensor (`on_tensors`), `Rows`, or whatever else can make its own `ClassRisks` (`bundle`).
+    `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
+    passes over the data that each problem may take; a result that ran out of them says so in its `status` and has its
+    honest gap.
     """
-    rows = _rows_of(X)
-    signs, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
     _check(tol, loss, n_jobs)
+    back = np.argsort(order, kind="stable")  # from ascending C to the caller's order
+    if is_elsewhere(X):
+        on_device = on_tensors.Grid(pairs, ascending, loss, float(tol), float(max_passes), seed)
+        found = _on_tensors(on_device, X, y, sample_weight, solver, bundle or BundleOptions())
+        return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
+    rows = _rows_of(X)
+    signs, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
     in_memory = isinstance(rows, Rows)
     wanted = Wanted(
         rows.n_rows, rows.n_cols, loss, weights=weight is not None, sparse=isinstance(rows, Rows) and rows.is_sparse,
@@ -156,7 +164,6 @@ def solve_grid(
     chosen = choose(SOLVERS, wanted, solver).name
     problem = _Problem(rows, signs, weight, pairs, ascending, loss, float(tol), float(max_passes), int(n_jobs))
     found = problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed)
-    back = np.argsort(order, kind="stable")  # from ascending C to the caller's order
     return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
 
 
@@ -210,6 +217,18 @@ class _Problem:
                 ended = (one.objective, one.gap, passes, one.status)
                 results.append(CostSensitiveResult(one.w, *ended, *point, self.loss, "bundle", one.history))
         return results
+
+
+def _on_tensors(
+    grid: on_tensors.Grid, X: Any, y: Any, sample_weight: Any, solver: str, options: BundleOptions
+) -> list[CostSensitiveResult]:
+    """Pair-major results for rows in a tensor."""
+    name, found = on_tensors.solve(grid, X, y, sample_weight, solver, options)
+    points = [(float(p), float(n), float(C)) for p, n in grid.pairs for C in grid.Cs]
+    return [
+        CostSensitiveResult(w, objective, gap, passes, status, *point, grid.loss, name, history)
+        for point, (w, objective, gap, passes, status, history) in zip(points, found, strict=True)
+    ]
 
 
 def _rows_of(X: Any) -> Rows | AnswersClassRisks:

@@ -175,7 +175,7 @@ def _sample(sample: Sample, order: list[RowNumbers], share: float) -> Sample | N
     tested = np.concatenate([test for _, test in splits]) if splits else kept[:0]
     if len(np.unique(y[tested])) < 2:
         return None
-    return Sample(Labelled(_together(data.rows, kept), y, weight, thinning), splits)
+    return Sample(Labelled(_together(data.rows, kept), y, weight, data.thinning * thinning), splits)
 
 
 def _inside(position: RowNumbers, rows: RowNumbers) -> RowNumbers:

@@ -1,0 +1,83 @@
+"""A grid of cost-sensitive problems whose rows are a torch tensor, solved on the tensor's device.
+
+Of the solvers of `cost_sensitive` two need passes over the rows and nothing else. Newton in lockstep on a sample, with
+one pass over all rows that certifies every pair (`steelyard.tensors.newton`), is what "auto" takes up to as many
+columns as a Hessian is worth; beyond, and by name, it is the bundle (`bundle`, with `steelyard.tensors.class_risks`).
+Coordinate descent goes from row to row, which a GPU is bad at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..status import SOLVED, Ended, Status
+from .bundle import OVERFLOWS, PASSES_A_ROUND, BundleOptions, solve_lockstep
+
+Array = NDArray[np.float64]
+# w, objective, gap, passes, status and history of one problem
+Ending = tuple[Array, float, float, float, Status, Array]
+
+NEWTON_COLUMNS = 1_000  # nine Hessians of so many are 72 MB, and each of their factors takes less than a pass
+SHORT = Status(Ended.LIMIT, "the rounds of Newton are used up")
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Pairs (c_pos, c_neg) and Cs, ascending, that have been checked."""
+
+    pairs: Array
+    Cs: Array
+    loss: str
+    tol: float
+    max_passes: float
+    seed: int = 0
+
+
+def solve(
+    grid: Grid, X: Any, y: Any, sample_weight: Any, solver: str, options: BundleOptions
+) -> tuple[str, list[Ending]]:
+    """The solver's name, and how every problem ended, pair-major."""
+    from ...tensors.rows import SignedRows, TensorRows  # torch is there once there is a tensor
+
+    if solver not in ("auto", "newton", "newton_first", "bundle"):
+        raise ValueError(f"solver={solver!r} goes from row to row; rows in a tensor have 'auto', 'newton' and 'bundle'")
+    data = SignedRows.of(TensorRows.of(X), y, sample_weight)
+    if solver == "bundle" or (solver == "auto" and data.rows.n_cols > NEWTON_COLUMNS):
+        return "bundle", _by_bundle(grid, data, options)
+    return "newton", _by_newton(grid, data)
+
+
+def _by_newton(grid: Grid, data: Any) -> list[Ending]:
+    from ...tensors.newton import Lockstep
+
+    pairs = np.ascontiguousarray(grid.pairs[:, ::-1])
+    found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs)
+    return [
+        (one.w, one.primal, one.gap, one.passes, _status(one, grid.tol), np.empty(0)) for each in found for one in each
+    ]
+
+
+def _status(one: Any, tol: float) -> Status:
+    if not np.isfinite(one.primal):
+        return OVERFLOWS
+    return SOLVED if one.gap <= tol else SHORT
+
+
+def _by_bundle(grid: Grid, data: Any, options: BundleOptions) -> list[Ending]:
+    from ...tensors.class_risks import TensorClassRisks
+    from ...tensors.rows import whole_products
+
+    risks = TensorClassRisks(data, grid.loss)
+    with whole_products():
+        found = solve_lockstep(risks, grid.pairs, grid.Cs, tol=grid.tol, max_passes=grid.max_passes, options=options)
+    endings = []
+    for k in range(len(grid.pairs)):
+        for tracks in found:
+            one = tracks[k]
+            passes = float(PASSES_A_ROUND * len(one.history))
+            endings.append((one.w, one.objective, one.gap, passes, one.status, one.history))
+    return endings
