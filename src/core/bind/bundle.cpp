@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -33,39 +34,49 @@ void expect_length(std::size_t length, std::size_t wanted, const char* what) {
 
 Tracks tracks_of(const TracksIn& given) { return {given.data(), static_cast<Index>(given.shape(0))}; }
 
+void check_tracks(const TracksIn& tracks, Index count) {
+    for (std::size_t k = 0; k < tracks.shape(0); ++k)
+        if (tracks(k) < 0 || tracks(k) >= count) throw nb::index_error("there is no such track");
+}
+
 // `ClassRisks` with what it points into; one call at a time.
 class ClassRisksIn {
 public:
     ClassRisksIn(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const std::string& loss, int n_threads)
         : rows_(rows),
-          y_(std::move(y)),
+          y_(checked(std::move(y), "y")),
           weight_(std::move(weight)),
-          risks_(*rows_, y_.data(), weight_ ? weight_->data() : nullptr, loss_of(loss), n_threads) {
-        rows.check_length(y_.shape(0), "y");
-        if (weight_) rows.check_length(weight_->shape(0), "sample_weight");
-    }
+          risks_(*rows_, y_.data(), weight_ ? checked(*weight_, "sample_weight").data() : nullptr, loss_of(loss),
+                 n_threads) {}
 
     Index n_cols() const { return risks_.n_cols(); }
 
     void begin(Index n_tracks) {
         if (n_tracks < 1) throw std::invalid_argument("there must be a track at least");
-        alone([&](const Stop&) { risks_.begin(n_tracks); });
+        alone([&](const Stop&) {
+            n_tracks_ = 0;  // if there is no memory for them
+            risks_.begin(n_tracks);
+            n_tracks_ = n_tracks;
+        });
     }
 
     void look(TracksIn tracks, Matrix W) {
+        check(tracks);
         expect_length(W.shape(0), tracks.shape(0), "W");
         expect_length(W.shape(1), static_cast<std::size_t>(n_cols()), "a point");
         alone([&](const Stop& stop) { risks_.look(tracks_of(tracks), W.data(), stop); });
     }
 
     OwnedMatrix risks(TracksIn tracks, Doubles at) {
+        check(tracks);
         expect_length(at.shape(0), tracks.shape(0), "at");
         std::vector<double> out(2 * tracks.shape(0));
         alone([&](const Stop& stop) { risks_.risks(tracks_of(tracks), at.data(), out.data(), stop); });
-        return own(std::move(out), 2);
+        return own(std::move(out), tracks.shape(0), 2);
     }
 
     OwnedVector search(TracksIn tracks, Matrix caps, Doubles wp, Doubles pp) {
+        check(tracks);
         expect_length(caps.size(), 2 * tracks.shape(0), "caps");
         expect_length(wp.shape(0), tracks.shape(0), "wp");
         expect_length(pp.shape(0), tracks.shape(0), "pp");
@@ -77,21 +88,29 @@ public:
     }
 
     OwnedMatrix move(TracksIn tracks, Doubles best, Doubles cut) {
+        check(tracks);
         expect_length(best.shape(0), tracks.shape(0), "best");
         expect_length(cut.shape(0), tracks.shape(0), "cut");
         std::vector<double> out(2 * tracks.shape(0));
         alone([&](const Stop& stop) { risks_.move(tracks_of(tracks), best.data(), cut.data(), out.data(), stop); });
-        return own(std::move(out), 2);
+        return own(std::move(out), tracks.shape(0), 2);
     }
 
     std::pair<OwnedMatrix, OwnedVector> cut(TracksIn tracks) {
+        check(tracks);
         const std::size_t count = 2 * tracks.shape(0), width = static_cast<std::size_t>(n_cols());
         std::vector<double> g(count * width), h(count);
         alone([&](const Stop& stop) { risks_.cut(tracks_of(tracks), g.data(), h.data(), stop); });
-        return {own(std::move(g), width), own(std::move(h))};
+        return {own(std::move(g), count, width), own(std::move(h))};
     }
 
 private:
+    const Doubles& checked(const Doubles& given, const char* what) const {
+        rows_.check_length(given.shape(0), what);
+        return given;
+    }
+    void check(const TracksIn& tracks) const { check_tracks(tracks, n_tracks_); }
+
     template <class Task>
     void alone(Task&& task) {
         without_gil([&](const Stop& stop) {
@@ -103,6 +122,7 @@ private:
     RowsIn rows_;
     Doubles y_;
     std::optional<Doubles> weight_;
+    std::atomic<Index> n_tracks_{0};
     ClassRisks risks_;
     std::mutex mutex_;
 };
@@ -135,7 +155,7 @@ public:
         alone([&](const Stop& stop) {
             masters_.propose(tracks_of(tracks), slack.data(), values.data(), W.data(), n_threads, stop);
         });
-        return {own(std::move(values)), own(std::move(W), width)};
+        return {own(std::move(values)), own(std::move(W), tracks.shape(0), width)};
     }
 
     void add(TracksIn tracks, Matrix g, Doubles h) {
@@ -147,10 +167,7 @@ public:
     }
 
 private:
-    void check(const TracksIn& tracks) const {
-        for (std::size_t k = 0; k < tracks.shape(0); ++k)
-            if (tracks(k) < 0 || tracks(k) >= masters_.n_tracks()) throw nb::index_error("there is no such track");
-    }
+    void check(const TracksIn& tracks) const { check_tracks(tracks, masters_.n_tracks()); }
 
     template <class Task>
     void alone(Task&& task) {

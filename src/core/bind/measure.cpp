@@ -43,7 +43,7 @@ std::pair<OwnedVector, OwnedMatrix> evaluate_tape(const Ints& op, const Ints& le
             gradients[2 * i + 1] = found.d_tnr;
         }
     });
-    return {own(std::move(values)), own(std::move(gradients), 2)};
+    return {own(std::move(values)), own(std::move(gradients), m, 2)};
 }
 
 std::tuple<OwnedVector, OwnedVector, OwnedVector> scan(const Doubles& scores, const Bools& positive,
