@@ -145,4 +145,5 @@ def test_a_fork_after_a_fit_with_threads_fits_too():
     child = multiprocessing.get_context("fork").Process(target=lambda: queue.put(coefficients()))
     child.start()
     child.join(60)
-    assert child.exitcode == 0 and np.array_equal(queue.get(), wanted)
+    assert child.exitcode == 0
+    assert np.array_equal(queue.get(), wanted)

@@ -177,6 +177,7 @@ std::tuple<OwnedVector, OwnedMatrix, double, double, int, double> trace_approxim
     const char* solver, std::uint64_t seed) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "weight");
+    if (!(tol > 0)) throw nb::value_error("tol must be positive");
     const auto [start, end] = range;
     const ApproximateProblem problem{
         y.data(), weight ? weight->data() : nullptr, C, start, end, tol, knot_solver(solver), seed};

@@ -25,7 +25,7 @@ from ..statistics import frontier, order_statistic, shrinkage
 from ..statistics.frontier import Frontier
 from ..statistics.resampling import Draws, Goal, settled
 from ._binary import Labels, check_weight
-from ._border import as_before
+from ._border import as_before, check_form
 from ._parameters import ANYTHING, CV, MEASURE, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
 from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
@@ -153,6 +153,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """
         self._check_parameters()
         constraints = as_constraints(self.subject_to)
+        check_form(X)
         X, y = indexable(X, y)
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)

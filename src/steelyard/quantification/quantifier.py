@@ -21,12 +21,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..estimators._binary import check_weight, one_kind
-from ..estimators._border import as_before
+from ..estimators._border import as_before, check_form
 from ..estimators._parameters import CV, NOTHING, RANDOM, A, Checked, Table, Words
 from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
-from ..rows import refuse_masked
 from ..statistics import prevalence
 from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
 
@@ -251,7 +250,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
 def _labels(X: Any, y: Any) -> NDArray[Any]:
     """y as one column of labels of one kind, one for each row."""
-    refuse_masked(X)
+    check_form(X)
     y = one_kind(y)
     if len(y) == 0:
         raise ValueError("there are no labelled rows to fit on")

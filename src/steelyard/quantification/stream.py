@@ -27,11 +27,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..estimators._binary import one_kind
-from ..estimators._border import as_before
+from ..estimators._border import as_before, check_form
 from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Checked, Number, Table, Words
 from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
-from ..rows import refuse_masked
 from ..statistics import drift, prevalence
 from ._crossfit import ScoredBatch
 from .quantifier import METHODS, Quantifier
@@ -289,7 +288,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """X in the kind of the first call, with the same columns in the same order."""
         if n_rows(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
-        refuse_masked(X)
+        check_form(X)
         first = not hasattr(self, "n_features_in_")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         if first:
