@@ -12,6 +12,7 @@ from pathlib import Path
 
 import made_batch
 import made_counting
+import made_faults
 import made_full_size
 import made_inside
 import made_neyman_pearson
@@ -144,6 +145,7 @@ FROM = {  # tables made from a file of another name
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
     **made_counting.FROM,
+    **made_faults.FROM,
     **made_neyman_pearson.FROM,
 }
 TABLES = {
@@ -179,6 +181,7 @@ TABLES = {
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_counting.TABLES,
+    **made_faults.TABLES,
     **made_inside.TABLES,
     **made_neyman_pearson.TABLES,
 }

@@ -55,7 +55,7 @@ nb::list solve_cost_grid(const RowsIn& rows, Doubles y, std::optional<Doubles> w
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "sample_weight");
     if (settings.costs.empty() || settings.C.empty()) return nb::list();
-    if (!(settings.tol > 0)) throw nb::value_error("tol must be positive");
+    if (!(settings.tol > 0 && settings.max_passes > 0)) throw nb::value_error("tol and max_passes must be positive");
     if (!std::is_sorted(settings.C.begin(), settings.C.end())) throw nb::value_error("C must be ascending");
     Grid grid{y.data(),          weight ? weight->data() : nullptr, {},
               settings.C,        solver_of(settings.solver),        {settings.tol, settings.max_passes, settings.seed},

@@ -126,6 +126,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         other parameters to the models' fit; with metadata routing enabled they go where requested.
         """
         self._check_parameters()
+        check_form(X)
         (X,) = indexable(X)
         y = _labels(X, y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -250,7 +251,6 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
 def _labels(X: Any, y: Any) -> NDArray[Any]:
     """y as one column of labels of one kind, one for each row."""
-    check_form(X)
     y = one_kind(y)
     if len(y) == 0:
         raise ValueError("there are no labelled rows to fit on")
