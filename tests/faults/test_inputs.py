@@ -42,6 +42,7 @@ def test_the_whole_table(name):
     check(name)
 
 
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 def test_the_table_has_what_it_should():
     wants = [given().want for given in INPUTS.values()]
     assert wants.count("refused") + wants.count("answered") >= 60
