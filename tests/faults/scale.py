@@ -15,6 +15,7 @@ import time
 import warnings
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 import steelyard as sy
 import steelyard.measures as m
@@ -95,6 +96,9 @@ def limit(name, times):
     y = (X[:, 0] + rng.normal(size=len(X)) > 0.5).astype(int)
     small = X[::20].copy(), y[::20].copy()
     LIMITED[name]().fit(*small).predict(small[0])  # what is loaded on the way is loaded
+    # OpenBLAS, numpy's and scipy's, takes its work space once, and ends the process if there is none.
+    square = np.ones((300, 300))
+    np.dot(square, square), dgemm(1.0, square, square), np.linalg.solve(square + np.eye(300), square)
     model = LIMITED[name]().fit(*small)
     before = model.predict(small[0])
     gc.collect()

@@ -6,7 +6,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -34,11 +33,6 @@ void expect_length(std::size_t length, std::size_t wanted, const char* what) {
 
 Tracks tracks_of(const TracksIn& given) { return {given.data(), static_cast<Index>(given.shape(0))}; }
 
-void check_tracks(const TracksIn& tracks, Index count) {
-    for (std::size_t k = 0; k < tracks.shape(0); ++k)
-        if (tracks(k) < 0 || tracks(k) >= count) throw nb::index_error("there is no such track");
-}
-
 // `ClassRisks` with what it points into; one call at a time.
 class ClassRisksIn {
 public:
@@ -53,22 +47,16 @@ public:
 
     void begin(Index n_tracks) {
         if (n_tracks < 1) throw std::invalid_argument("there must be a track at least");
-        alone([&](const Stop&) {
-            n_tracks_ = 0;  // if there is no memory for them
-            risks_.begin(n_tracks);
-            n_tracks_ = n_tracks;
-        });
+        alone([&](const Stop&) { risks_.begin(n_tracks); });
     }
 
     void look(TracksIn tracks, Matrix W) {
-        check(tracks);
         expect_length(W.shape(0), tracks.shape(0), "W");
         expect_length(W.shape(1), static_cast<std::size_t>(n_cols()), "a point");
         alone([&](const Stop& stop) { risks_.look(tracks_of(tracks), W.data(), stop); });
     }
 
     OwnedMatrix risks(TracksIn tracks, Doubles at) {
-        check(tracks);
         expect_length(at.shape(0), tracks.shape(0), "at");
         std::vector<double> out(2 * tracks.shape(0));
         alone([&](const Stop& stop) { risks_.risks(tracks_of(tracks), at.data(), out.data(), stop); });
@@ -76,7 +64,6 @@ public:
     }
 
     OwnedVector search(TracksIn tracks, Matrix caps, Doubles wp, Doubles pp) {
-        check(tracks);
         expect_length(caps.size(), 2 * tracks.shape(0), "caps");
         expect_length(wp.shape(0), tracks.shape(0), "wp");
         expect_length(pp.shape(0), tracks.shape(0), "pp");
@@ -88,7 +75,6 @@ public:
     }
 
     OwnedMatrix move(TracksIn tracks, Doubles best, Doubles cut) {
-        check(tracks);
         expect_length(best.shape(0), tracks.shape(0), "best");
         expect_length(cut.shape(0), tracks.shape(0), "cut");
         std::vector<double> out(2 * tracks.shape(0));
@@ -97,7 +83,6 @@ public:
     }
 
     std::pair<OwnedMatrix, OwnedVector> cut(TracksIn tracks) {
-        check(tracks);
         const std::size_t count = 2 * tracks.shape(0), width = static_cast<std::size_t>(n_cols());
         std::vector<double> g(count * width), h(count);
         alone([&](const Stop& stop) { risks_.cut(tracks_of(tracks), g.data(), h.data(), stop); });
@@ -109,7 +94,6 @@ private:
         rows_.check_length(given.shape(0), what);
         return given;
     }
-    void check(const TracksIn& tracks) const { check_tracks(tracks, n_tracks_); }
 
     template <class Task>
     void alone(Task&& task) {
@@ -122,7 +106,6 @@ private:
     RowsIn rows_;
     Doubles y_;
     std::optional<Doubles> weight_;
-    std::atomic<Index> n_tracks_{0};
     ClassRisks risks_;
     std::mutex mutex_;
 };
@@ -167,7 +150,10 @@ public:
     }
 
 private:
-    void check(const TracksIn& tracks) const { check_tracks(tracks, masters_.n_tracks()); }
+    void check(const TracksIn& tracks) const {
+        for (std::size_t k = 0; k < tracks.shape(0); ++k)
+            if (tracks(k) < 0 || tracks(k) >= masters_.n_tracks()) throw nb::index_error("there is no such track");
+    }
 
     template <class Task>
     void alone(Task&& task) {

@@ -54,7 +54,7 @@ def check_form(X: Any) -> None:
     if not sp.issparse(X) or X.format != "csr":
         return
     Rows.of(X, check=False)  # lengths and row starts
-    outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1])) if len(X.indices) else ()
+    outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))
     if len(outside):
         row = int(np.searchsorted(X.indptr, outside[0], side="right")) - 1
         raise ValueError(
