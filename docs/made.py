@@ -12,6 +12,7 @@ from pathlib import Path
 
 import made_batch
 import made_counting
+import made_faults
 import made_full_size
 import made_gpu
 import made_inside
@@ -149,6 +150,7 @@ FROM = {  # tables made from a file of another name
     "gpu_kernel": "gpu",
     **made_counting.FROM,
     **made_neural.FROM,
+    **made_faults.FROM,
     **made_neyman_pearson.FROM,
     **made_promises.FROM,
 }
@@ -187,6 +189,7 @@ TABLES = {
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_counting.TABLES,
+    **made_faults.TABLES,
     **made_inside.TABLES,
     **made_neural.TABLES,
     **made_neyman_pearson.TABLES,

@@ -33,18 +33,10 @@ public:
     }
 
     // What is left of |z|^2 off the span, with v = Z z; the new row of the factor is kept for `append`.
-    STEELYARD_CLONES double schur(const double* v, double square) {
+    double schur(const double* v, double square) {
         reserve(size_ + 1);
         row_.assign(v, v + size_);
-        double left = square;
-        for (Index j = 0; j < size_; ++j) {
-            const double* column = at(j);
-            const double x = row_[j] / column[j];
-            row_[j] = x;
-            left -= x * x;
-            for (Index i = j + 1; i < size_; ++i) row_[i] -= x * column[i];
-        }
-        return left;
+        return eliminate(square);
     }
 
     // The squares of its diagonal.
@@ -66,9 +58,39 @@ public:
     }
 
     // Without member k the rows below it get the rank-one update  F F' + l l',  l the k-th column below the diagonal.
-    STEELYARD_CLONES void remove(Index k) {
-        const Index rest = size_ - 1 - k;
+    void remove(Index k) {
         row_.assign(at(k) + k + 1, at(k) + size_);
+        take_out(k);
+    }
+
+    // The entries of b before `first` are zero.
+    STEELYARD_CLONES void solve(double* b, Index first = 0) const {
+        for (Index j = first; j < size_; ++j) {
+            const double* column = at(j);
+            const double x = b[j] /= column[j];
+            for (Index i = j + 1; i < size_; ++i) b[i] -= x * column[i];
+        }
+        for (Index j = size_ - 1; j >= 0; --j) {
+            const DenseRow<double> below{at(j) + j + 1, size_ - 1 - j};
+            b[j] = (b[j] - below.dot(b + j + 1)) / at(j)[j];
+        }
+    }
+
+private:
+    // The loops of `schur` and `remove`: without an allocation, since nothing may be thrown in clones.
+    STEELYARD_CLONES double eliminate(double left) {
+        for (Index j = 0; j < size_; ++j) {
+            const double* column = at(j);
+            const double x = row_[j] / column[j];
+            row_[j] = x;
+            left -= x * x;
+            for (Index i = j + 1; i < size_; ++i) row_[i] -= x * column[i];
+        }
+        return left;
+    }
+
+    STEELYARD_CLONES void take_out(Index k) {
+        const Index rest = size_ - 1 - k;
         for (Index j = 0; j < k; ++j)
             std::memmove(at(j) + k, at(j) + k + 1, sizeof(double) * static_cast<std::size_t>(rest));
         for (Index j = k; j < size_ - 1; ++j)
@@ -87,20 +109,6 @@ public:
         }
     }
 
-    // The entries of b before `first` are zero.
-    STEELYARD_CLONES void solve(double* b, Index first = 0) const {
-        for (Index j = first; j < size_; ++j) {
-            const double* column = at(j);
-            const double x = b[j] /= column[j];
-            for (Index i = j + 1; i < size_; ++i) b[i] -= x * column[i];
-        }
-        for (Index j = size_ - 1; j >= 0; --j) {
-            const DenseRow<double> below{at(j) + j + 1, size_ - 1 - j};
-            b[j] = (b[j] - below.dot(b + j + 1)) / at(j)[j];
-        }
-    }
-
-private:
     // Column j from its row 0 on, of which only rows j .. are there: column 0 has `room_` rows, each next one less.
     std::size_t column(Index j, Index room) const { return static_cast<std::size_t>(j * room - j * (j + 1) / 2); }
     double* at(Index j) { return f_.data() + column(j, room_); }

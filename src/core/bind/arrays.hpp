@@ -5,6 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 namespace steelyard {
@@ -19,21 +22,43 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using OwnedVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OwnedMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-// Hands a vector's memory to numpy without a copy.
+// A vector for numpy to hold, without a copy: it is freed with its capsule, or here if there is no memory for one.
 template <class T>
-nb::capsule keep(std::vector<T>* data) {
-    return nb::capsule(data, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-}
+struct Kept {
+    explicit Kept(std::vector<T>&& given) : data(std::make_unique<std::vector<T>>(std::move(given))) {
+        owner = nb::capsule(data.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+        values = data.release()->data();
+    }
+    std::unique_ptr<std::vector<T>> data;
+    nb::capsule owner;
+    T* values = nullptr;
+};
 
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> own(std::vector<T>&& data) {
-    auto* kept = new std::vector<T>(std::move(data));
-    return {kept->data(), {kept->size()}, keep(kept)};
+    const std::size_t size = data.size();
+    const Kept<T> kept(std::move(data));
+    return {kept.values, {size}, kept.owner};
 }
 
-inline OwnedMatrix own(std::vector<double>&& data, std::size_t columns) {
-    auto* kept = new std::vector<double>(std::move(data));
-    return OwnedMatrix(kept->data(), {kept->size() / columns, columns}, keep(kept));
+inline OwnedMatrix own(std::vector<double>&& data, std::size_t rows, std::size_t columns) {
+    const Kept<double> kept(std::move(data));
+    return OwnedMatrix(kept.values, {rows, columns}, kept.owner);
+}
+
+// A list from Python. nanobind's own conversion may not throw, so that a list without memory would end the process.
+template <class T>
+std::vector<T> listed(const nb::sequence& given) {
+    std::vector<T> found;
+    found.reserve(nb::len(given));
+    for (nb::handle item : given) {
+        try {
+            found.push_back(nb::cast<T>(item));
+        } catch (const std::bad_cast&) {
+            throw nb::type_error("a list holds something of another kind than it should");
+        }
+    }
+    return found;
 }
 
 }  // namespace steelyard

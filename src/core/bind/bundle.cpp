@@ -38,12 +38,10 @@ class ClassRisksIn {
 public:
     ClassRisksIn(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const std::string& loss, int n_threads)
         : rows_(rows),
-          y_(std::move(y)),
+          y_(checked(std::move(y), "y")),
           weight_(std::move(weight)),
-          risks_(*rows_, y_.data(), weight_ ? weight_->data() : nullptr, loss_of(loss), n_threads) {
-        rows.check_length(y_.shape(0), "y");
-        if (weight_) rows.check_length(weight_->shape(0), "sample_weight");
-    }
+          risks_(*rows_, y_.data(), weight_ ? checked(*weight_, "sample_weight").data() : nullptr, loss_of(loss),
+                 n_threads) {}
 
     Index n_cols() const { return risks_.n_cols(); }
 
@@ -62,7 +60,7 @@ public:
         expect_length(at.shape(0), tracks.shape(0), "at");
         std::vector<double> out(2 * tracks.shape(0));
         alone([&](const Stop& stop) { risks_.risks(tracks_of(tracks), at.data(), out.data(), stop); });
-        return own(std::move(out), 2);
+        return own(std::move(out), tracks.shape(0), 2);
     }
 
     OwnedVector search(TracksIn tracks, Matrix caps, Doubles wp, Doubles pp) {
@@ -81,17 +79,22 @@ public:
         expect_length(cut.shape(0), tracks.shape(0), "cut");
         std::vector<double> out(2 * tracks.shape(0));
         alone([&](const Stop& stop) { risks_.move(tracks_of(tracks), best.data(), cut.data(), out.data(), stop); });
-        return own(std::move(out), 2);
+        return own(std::move(out), tracks.shape(0), 2);
     }
 
     std::pair<OwnedMatrix, OwnedVector> cut(TracksIn tracks) {
         const std::size_t count = 2 * tracks.shape(0), width = static_cast<std::size_t>(n_cols());
         std::vector<double> g(count * width), h(count);
         alone([&](const Stop& stop) { risks_.cut(tracks_of(tracks), g.data(), h.data(), stop); });
-        return {own(std::move(g), width), own(std::move(h))};
+        return {own(std::move(g), count, width), own(std::move(h))};
     }
 
 private:
+    const Doubles& checked(const Doubles& given, const char* what) const {
+        rows_.check_length(given.shape(0), what);
+        return given;
+    }
+
     template <class Task>
     void alone(Task&& task) {
         without_gil([&](const Stop& stop) {
@@ -135,7 +138,7 @@ public:
         alone([&](const Stop& stop) {
             masters_.propose(tracks_of(tracks), slack.data(), values.data(), W.data(), n_threads, stop);
         });
-        return {own(std::move(values)), own(std::move(W), width)};
+        return {own(std::move(values)), own(std::move(W), tracks.shape(0), width)};
     }
 
     void add(TracksIn tracks, Matrix g, Doubles h) {

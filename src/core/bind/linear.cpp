@@ -54,6 +54,8 @@ nb::list to_python(std::vector<Solution>&& found) {
 nb::list solve_cost_grid(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const GridSettings& settings) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "sample_weight");
+    if (settings.costs.empty() || settings.C.empty()) return nb::list();
+    if (!(settings.tol > 0 && settings.max_passes > 0)) throw nb::value_error("tol and max_passes must be positive");
     if (!std::is_sorted(settings.C.begin(), settings.C.end())) throw nb::value_error("C must be ascending");
     Grid grid{y.data(),          weight ? weight->data() : nullptr, {},
               settings.C,        solver_of(settings.solver),        {settings.tol, settings.max_passes, settings.seed},
@@ -81,10 +83,18 @@ void bind_linear(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<GridSettings>(m, "CostGrid", "Every pair of costs (c_pos, c_neg) with every C (ascending), and how.")
         .def(nb::init<>())
-        .def_rw("costs", &GridSettings::costs)
-        .def_rw("C", &GridSettings::C)
-        .def_rw("loss", &GridSettings::loss)
-        .def_rw("solver", &GridSettings::solver)
+        .def_prop_rw(
+            "costs", [](const GridSettings& s) { return s.costs; },
+            [](GridSettings& s, const nb::sequence& costs) { s.costs = listed<std::pair<double, double>>(costs); })
+        .def_prop_rw(
+            "C", [](const GridSettings& s) { return s.C; },
+            [](GridSettings& s, const nb::sequence& C) { s.C = listed<double>(C); })
+        .def_prop_rw(
+            "loss", [](const GridSettings& s) { return s.loss; },
+            [](GridSettings& s, const char* loss) { s.loss = loss; })
+        .def_prop_rw(
+            "solver", [](const GridSettings& s) { return s.solver; },
+            [](GridSettings& s, const char* solver) { s.solver = solver; })
         .def_rw("tol", &GridSettings::tol)
         .def_rw("max_passes", &GridSettings::max_passes)
         .def_rw("seed", &GridSettings::seed)

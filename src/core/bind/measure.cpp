@@ -45,7 +45,7 @@ std::pair<OwnedVector, OwnedMatrix> evaluate_tape(const Ints& op, const Ints& le
             gradients[2 * i + 1] = found.d_tnr;
         }
     });
-    return {own(std::move(values)), own(std::move(gradients), 2)};
+    return {own(std::move(values)), own(std::move(gradients), m, 2)};
 }
 
 ClassMeasure class_measure_of(const nb::list& lifts, Tape formula) {

@@ -86,7 +86,7 @@ public:
             out.resize(tau.shape(0) * columns);
             for (std::size_t k = 0; k < tau.shape(0); ++k) path.recover(tau(k), out.data() + k * columns);
         });
-        return own(std::move(out), columns);
+        return own(std::move(out), tau.shape(0), columns);
     }
 
     std::tuple<OwnedMatrix, OwnedVector> walk(const PathLog& log, Index first, Index last) {
@@ -104,7 +104,7 @@ public:
                 next += columns;
             });
         });
-        return {own(std::move(out), columns), own(std::move(speed))};
+        return {own(std::move(out), static_cast<std::size_t>(last - first), columns), own(std::move(speed))};
     }
 
     double audit(const PathLog& log, Doubles original, double unit, Index every) {
@@ -144,14 +144,10 @@ using OwnedIndices = nb::ndarray<nb::numpy, Index, nb::ndim<1>>;
 OwnedIndices equal_rows(const RowsIn& rows, Doubles label) {
     rows.check_length(label.shape(0), "label");
     auto found = without_gil([&](const Stop& stop) {
-        return visit(*rows, [&](const auto& x) {
-            return std::make_unique<std::vector<Index>>(
-                EqualRows<std::decay_t<decltype(x)>>(x, label.data(), &stop).first());
-        });
+        return visit(
+            *rows, [&](const auto& x) { return EqualRows<std::decay_t<decltype(x)>>(x, label.data(), &stop).first(); });
     });
-    auto* kept = found.release();
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Index>*>(p); });
-    return OwnedIndices(kept->data(), {kept->size()}, owner);
+    return own(std::move(found));
 }
 
 std::tuple<OwnedVector, OwnedVector, OwnedVector> score_crossings(const RowsIn& rows, Doubles norm, Doubles tau,
@@ -178,9 +174,10 @@ SolverKind knot_solver(const std::string& name) {
 // tau, w, gap, passes, how it ended, and the tau that stayed above tol if one did
 std::tuple<OwnedVector, OwnedMatrix, double, double, int, double> trace_approximately(
     const RowsIn& rows, Doubles y, std::optional<Doubles> weight, double C, std::pair<double, double> range, double tol,
-    const std::string& solver, std::uint64_t seed) {
+    const char* solver, std::uint64_t seed) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "weight");
+    if (!(tol > 0)) throw nb::value_error("tol must be positive");
     const auto [start, end] = range;
     const ApproximateProblem problem{
         y.data(), weight ? weight->data() : nullptr, C, start, end, tol, knot_solver(solver), seed};
@@ -189,8 +186,9 @@ std::tuple<OwnedVector, OwnedMatrix, double, double, int, double> trace_approxim
             return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem, &stop).trace();
         });
     });
+    const std::size_t knots = found.tau.size();
     return {own(std::move(found.tau)),
-            own(std::move(found.w), static_cast<std::size_t>(rows.n_cols())),
+            own(std::move(found.w), knots, static_cast<std::size_t>(rows.n_cols())),
             found.gap,
             found.passes,
             static_cast<int>(found.ended),

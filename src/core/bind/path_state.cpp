@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "bind/arrays.hpp"
 #include "bind/path.hpp"
 
 namespace nb = nanobind;
@@ -16,13 +17,8 @@ namespace steelyard {
 namespace {
 
 template <class T>
-using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <class T>
 nb::object array_of(std::vector<T>&& data) {
-    auto* kept = new std::vector<T>(std::move(data));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(Array<T>(kept->data(), {kept->size()}, owner));
+    return nb::cast(own(std::move(data)));
 }
 
 template <class T>

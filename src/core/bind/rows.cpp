@@ -95,7 +95,7 @@ OwnedMatrix scores(const RowsIn& rows, Matrix W, int n_threads) {
     without_gil([&](const Stop& stop) {
         visit(*rows, [&](const auto& x) { multiply(x, {W.data(), count}, out.data(), n_threads, stop); });
     });
-    return own(std::move(out), static_cast<std::size_t>(count));
+    return own(std::move(out), static_cast<std::size_t>(rows.n_rows()), static_cast<std::size_t>(count));
 }
 
 OwnedMatrix sums(const RowsIn& rows, Matrix coefficients, int n_threads) {
@@ -105,7 +105,7 @@ OwnedMatrix sums(const RowsIn& rows, Matrix coefficients, int n_threads) {
     without_gil([&](const Stop& stop) {
         visit(*rows, [&](const auto& x) { add_up(x, {coefficients.data(), count}, out.data(), n_threads, stop); });
     });
-    return own(std::move(out), static_cast<std::size_t>(rows.n_cols()));
+    return own(std::move(out), static_cast<std::size_t>(count), static_cast<std::size_t>(rows.n_cols()));
 }
 
 OwnedVector squared_norms(const RowsIn& rows) {

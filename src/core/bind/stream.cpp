@@ -128,8 +128,9 @@ void bind_duals(nb::module_& m) {
         .def(nb::init<>())
         .def("set_measure", [](Duals& d, const Tape& tape) { d.measure = tape; })
         .def("set_constraint", [](Duals& d, const Tape& tape) { d.constraint = tape; })
-        .def("set_objective", [](Duals& d, std::vector<Stage> stages) { d.objective = Nest(std::move(stages)); })
-        .def("set_denominator", [](Duals& d, std::vector<Stage> stages) { d.denominator = Nest(std::move(stages)); });
+        .def("set_objective", [](Duals& d, const nb::sequence& stages) { d.objective = Nest(listed<Stage>(stages)); })
+        .def("set_denominator",
+             [](Duals& d, const nb::sequence& stages) { d.denominator = Nest(listed<Stage>(stages)); });
 }
 
 // A function of the learner, for Python to call while no other thread is at it.
@@ -157,7 +158,8 @@ void bind_reservoir(nb::class_<StreamLearner>& learner) {
         .def("reservoir_rows",
              [](StreamLearner& s, int side) {
                  return s.alone([&](Learner& it) {
-                     return own(it.reservoir.kept.dense(checked_side(side), it.n_cols()),
+                     auto& kept = it.reservoir.kept;
+                     return own(kept.dense(checked_side(side), it.n_cols()), kept.weight[side].size(),
                                 static_cast<std::size_t>(it.n_cols()));
                  });
              })
@@ -199,8 +201,10 @@ void bind_learner(nb::module_& m) {
              [](StreamLearner& s, bool averaged) {
                  return s.alone([&](Learner& it) { return it.now.intercept(averaged); });
              })
-        .def("history",
-             reading([](Learner& it) { return own(std::vector<double>(it.now.history.marks), History::width); }))
+        .def("history", reading([](Learner& it) {
+                 const auto& marks = it.now.history.marks;
+                 return own(std::vector<double>(marks), marks.size() / History::width, History::width);
+             }))
         .def_prop_ro("rows", reading([](Learner& it) { return it.now.t + it.now.held; }))
         .def_prop_ro("rows_once", reading([](Learner& it) { return it.now.rows_once(); }))
         .def_prop_ro("class_mass", reading([](Learner& it) {

@@ -44,11 +44,12 @@ public:
 
     // So many tracks, each with w = 0 as its best point.
     void begin(Index n_tracks) {
-        points_.assign(static_cast<std::size_t>(n_tracks), Point{});
-        for (Point& p : points_) {
+        std::vector<Point> points(static_cast<std::size_t>(n_tracks));  // all of them, or none
+        for (Point& p : points) {
             p.m.assign(static_cast<std::size_t>(n_), 0.0);
             p.ahead.assign(static_cast<std::size_t>(n_), 0.0);
         }
+        points_.swap(points);
     }
 
     void look(const Tracks& tracks, const double* W, const Stop& stop) {

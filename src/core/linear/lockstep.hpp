@@ -74,7 +74,9 @@ private:
         std::vector<double> cost, v;
     };
 
-    Index most_rows() const { return std::max<Index>(block_rows, how_.most_numbers / rows_.n_cols); }
+    Index most_rows() const {
+        return std::max<Index>(block_rows, how_.most_numbers / std::max<Index>(rows_.n_cols, 1));
+    }
 
     void begin(Track& track, const CostPair& pair, Solution* found) const {
         track.pair = pair;

@@ -51,7 +51,7 @@ Crossings find_crossings(const R& rows, const double* norm, const PathKnots& kno
     const Index numbers = rows.n_entries() / std::max<Index>(rows.n_rows, 1);
     const Index most = std::max<Index>(pace_of(numbers) / std::max<Index>(knots.size, 1), 1);
     in_pieces(rows.n_rows, most, stop,
-              [&](Index begin, Index end) { add_crossings(rows, norm, knots, begin, end, found); });
+              [&](Index begin, Index end) { may_throw (&add_crossings<R>)(rows, norm, knots, begin, end, found); });
     return found;
 }
 

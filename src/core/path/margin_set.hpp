@@ -63,9 +63,9 @@ public:
 
     // a and out = base + Z'a with Z out = target (null: zero). True if the factor had degraded and was made again.
     bool solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
-        if (solve_refined(base, target, a, out) <= degraded) return false;
+        if (start_and_solve(base, target, a, out) <= degraded) return false;
         refactor();
-        solve_refined(base, target, a, out);
+        start_and_solve(base, target, a, out);
         return true;
     }
 
@@ -111,16 +111,20 @@ public:
     }
 
 private:
-    // Returns the relative size of the refinement.
+    // Returns the relative size of the refinement. All memory is taken here: nothing may be thrown in clones.
+    double start_and_solve(const PathVector& base, const double* target, std::vector<double>& a, PathVector& out) {
+        rows_.start(base, out);
+        a.assign(members_.size(), 0.0);
+        work_.resize(members_.size());
+        return solve_refined(base, target, a, out);
+    }
+
     STEELYARD_CLONES double solve_refined(const PathVector& base, const double* target, std::vector<double>& a,
                                           PathVector& out) {
         const Index m = size();
-        rows_.start(base, out);
-        a.assign(static_cast<std::size_t>(m), 0.0);
         double first = 0, second = 0;
         for (int round = 0; round < 2 && m > 0; ++round) {
             if (round == 1 && !target && accurate(base, out)) return 0;
-            work_.resize(static_cast<std::size_t>(m));
             for (Index k = 0; k < m; ++k)
                 work_[k] = (target ? target[members_[k]] : 0.0) - sign_[members_[k]] * rows_.value(members_[k], out);
             factor_.solve(work_.data());
@@ -153,9 +157,9 @@ private:
     bool join(Index i, double threshold) {
         const double whole = space_.square(i);
         work_.resize(static_cast<std::size_t>(size()) + 1);
-        rows_.products(i, work_);
+        (rows_.*may_throw(&S::Members::products))(i, work_);
         double left = factor_.schur(work_.data(), whole);
-        if (!(left > doubtful * whole)) left = rows_.off_span(i, factor_, work_);
+        if (!(left > doubtful * whole)) left = (rows_.*may_throw(&S::Members::off_span))(i, factor_, work_);
         if (!(left > threshold * whole)) return false;
         if (!(left > least * whole)) left = least * whole;
         factor_.append(left);

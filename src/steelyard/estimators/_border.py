@@ -48,10 +48,28 @@ def as_before(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
+def check_form(X: Any) -> None:
+    """For rows that somebody else will read, who trusts the indices of sparse matrices: scikit-learn's models do."""
+    _check_form(X)
+    if not sp.issparse(X) or X.format != "csr":
+        return
+    Rows.of(X, check=False)  # lengths and row starts
+    outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))
+    if len(outside):
+        row = int(np.searchsorted(X.indptr, outside[0], side="right")) - 1
+        raise ValueError(
+            f"X is no valid CSR matrix: row {row} names column {X.indices[outside[0]]}, its shape is {X.shape}"
+        )
+
+
 def _check_form(X: Any) -> None:
-    """Before scikit-learn reads it: masks it does not look at, and other formats than CSR are converted by scipy, which
-    trusts their indices."""
+    """Before scikit-learn reads it: masks it does not look at, dates it takes for numbers, and other formats than CSR
+    are converted by scipy, which trusts their indices."""
     refuse_masked(X)
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        raise TypeError(
+            f"X holds dates or durations ({X.dtype}): say as numbers what they mean, in a unit of your choice"
+        )
     if not sp.issparse(X) or X.format == "csr":
         return
     if hasattr(X, "check_format"):

@@ -17,8 +17,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ..rows import refuse_masked
 from ._binary import Labels
+from ._border import check_form
 from ._splits import Splits
 from ._users import Classifier, RowNumbers, part_of, parts_of
 
@@ -66,7 +66,7 @@ def resolve_response(estimator: Any, response_method: str) -> str:
 
 def positive_scores(estimator: Classifier, X: Any, response_method: str, positive: Any) -> Array:
     """One score a row, larger for the positive class."""
-    refuse_masked(X)
+    check_form(X)
     method = resolve_response(estimator, response_method)
     classes = np.asarray(estimator.classes_).tolist()
     if len(classes) != 2 or positive not in classes:

@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..measures import expected_fbeta_labels
-from ..rows import refuse_masked
 from ._binary import Labels, check_weight
-from ._border import as_before
+from ._border import as_before, check_form
 from ._parameters import ANYTHING, NOT_NEGATIVE, NOTHING, A, Checked, Table
 from ._scored_rows import positive_scores
 from ._wrapper import WrapperMixin, show_features
@@ -78,7 +77,7 @@ class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
                 f"{type(estimator).__name__} has no predict_proba, and expected F-beta needs probabilities; "
                 "wrap it in CalibratedClassifierCV"
             )
-        refuse_masked(X)
+        check_form(X)
         labels = Labels.of(y, self.pos_label)
         params = {}
         if sample_weight is not None:

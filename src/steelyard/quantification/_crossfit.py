@@ -18,9 +18,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators._border import check_form
 from ..estimators._splits import Splits
 from ..estimators._users import Classifier, RowNumbers, part_of, parts_of
-from ..rows import refuse_masked
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -112,7 +112,7 @@ def _fitted(classifier: Classifier, rows: LabelledRows, train: RowNumbers) -> Sc
 
 def _responses(model: Classifier, X: Any, classes: NDArray[Any]) -> tuple[Codes, Array]:
     """Codes of the classes called (n,), and scores (n, 1) of the second of two classes or (n, K)."""
-    refuse_masked(X)
+    check_form(X)
     if not hasattr(model, "classes_"):
         raise TypeError(f"{type(model).__name__} has no classes_ after fit: a classifier is needed")
     known = np.asarray(model.classes_)

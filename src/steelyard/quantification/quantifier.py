@@ -21,12 +21,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..estimators._binary import check_weight, one_kind
-from ..estimators._border import as_before
+from ..estimators._border import as_before, check_form
 from ..estimators._parameters import CV, NOTHING, RANDOM, A, Checked, Table, Words
 from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
-from ..rows import refuse_masked
 from ..statistics import prevalence
 from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
 
@@ -127,6 +126,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         other parameters to the models' fit; with metadata routing enabled they go where requested.
         """
         self._check_parameters()
+        check_form(X)
         (X,) = indexable(X)
         y = _labels(X, y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -251,7 +251,6 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
 def _labels(X: Any, y: Any) -> NDArray[Any]:
     """y as one column of labels of one kind, one for each row."""
-    refuse_masked(X)
     y = one_kind(y)
     if len(y) == 0:
         raise ValueError("there are no labelled rows to fit on")

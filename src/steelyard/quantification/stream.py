@@ -27,10 +27,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..estimators._binary import one_kind
-from ..estimators._border import as_before
+from ..estimators._border import as_before, check_form
 from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Checked, Number, Table, Words
+from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
-from ..rows import refuse_masked
 from ..statistics import drift, prevalence
 from ._crossfit import ScoredBatch
 from .quantifier import METHODS, Quantifier
@@ -66,6 +66,10 @@ class StreamQuantifier(Checked, BaseEstimator):
         Expected number of false alarms in 10,000 rows. 0 raises none.
     cv, random_state
         As in `Quantifier`.
+
+    Notes
+    -----
+    A call that fails leaves the quantifier as it was; threads that share one take turns.
 
     Attributes
     ----------
@@ -136,14 +140,14 @@ class StreamQuantifier(Checked, BaseEstimator):
 
     def fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
         """Forget everything, and learn from labelled rows."""
-        with as_before(self):
+        with in_turn(self), as_before(self):
             for name in {"classes_", "n_features_in_", "feature_names_in_", "_quantifier", "_scored"} & set(vars(self)):
                 delattr(self, name)  # the rest is set anew where the first rows are taken
             return self.partial_fit(X, y, classes)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamQuantifier:
         """Learn from labelled rows; `classes` lists all labels, in the first call at the latest."""
-        with as_before(self):
+        with in_turn(self), as_before(self):
             X, y = self._array(X), one_kind(y)
             if X.shape[0] != len(y):
                 raise ValueError(f"X has {X.shape[0]} rows and y has {len(y)}")
@@ -166,7 +170,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """Take unlabelled rows into the window."""
         if not hasattr(self, "_quantifier"):
             raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
-        with as_before(self):
+        with in_turn(self), as_before(self):
             X = self._array(X)
             for start in range(0, X.shape[0], BLOCK):
                 self._take(X[start : start + BLOCK])
@@ -175,15 +179,17 @@ class StreamQuantifier(Checked, BaseEstimator):
     @property
     def prevalence_(self) -> Array:
         """Of each class in the window, in the order of ``classes_``."""
-        scored, weight = self._window()
-        return self._quantifier._count(scored, weight)[0]
+        with in_turn(self):
+            scored, weight = self._window()
+            return self._quantifier._count(scored, weight)[0]
 
     def interval(self, confidence: float = 0.95) -> Array:
         """Low and high for the prevalence in the population of the window, (2, n_classes)."""
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
-        scored, weight = self._window()
-        return self._quantifier._interval(scored, confidence, weight)
+        with in_turn(self):
+            scored, weight = self._window()
+            return self._quantifier._interval(scored, confidence, weight)
 
     def _start(self, y: NDArray[Any], classes: Any) -> None:
         self._check_parameters()
@@ -282,7 +288,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """X in the kind of the first call, with the same columns in the same order."""
         if n_rows(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
-        refuse_masked(X)
+        check_form(X)
         first = not hasattr(self, "n_features_in_")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         if first:

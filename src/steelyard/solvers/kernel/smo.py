@@ -114,8 +114,11 @@ def solve(
     shrinking: bool = True,
 ) -> SmoResult:
     """The solution to `tol`: no pair of rows violates the optimality conditions by more. `start` is a warm start."""
-    y = np.asarray(y, dtype=np.float64)
     n = kernel.n_rows
+    y = _signs(y, n)
+    for name, given in (("p", p), ("lower", lower), ("upper", upper)):
+        if not np.isfinite(given).all():
+            raise ValueError(f"{name} must be finite; got {given}")
     one_side, other_side = y * np.broadcast_to(lower, n), y * np.broadcast_to(upper, n)
     low, high = np.minimum(one_side, other_side), np.maximum(one_side, other_side)
     if (np.broadcast_to(lower, n) > np.broadcast_to(upper, n)).any():
@@ -131,6 +134,16 @@ def solve(
     if status.ended is Ended.TROUBLE:
         violation = np.inf
     return SmoResult(np.asarray(signed), np.asarray(products), bias, objective, violation, n_iter, status)
+
+
+def _signs(y: Any, n: int) -> Array:
+    found = np.asarray(y, dtype=np.float64)
+    if found.shape != (n,):
+        raise ValueError(f"y has {found.size} entries in shape {found.shape}; the kernel has {n} rows")
+    other = np.flatnonzero(np.abs(found) != 1.0)
+    if len(other):
+        raise ValueError(f"labels are -1 and 1; y[{other[0]}] is {found[other[0]]}")
+    return found
 
 
 def feasible(b: Array, low: Array, high: Array) -> Array:

@@ -1,0 +1,57 @@
+"""What libraries make of bad and odd input: the table of tests/faults/inputs.py, each call in a process of its own.
+
+    python benchmarks/inputs.py [OTHER_PYTHON]
+
+steelyard is asked here; scikit-learn, XGBoost and LightGBM by OTHER_PYTHON, the interpreter of an environment that has
+them (`pip install scikit-learn pandas xgboost-cpu lightgbm`), or here if none is given.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _run import write
+
+ROOT = Path(__file__).parent.parent
+TRIALS = ROOT / "tests" / "faults" / "inputs.py"
+OTHERS = ("SGDClassifier", "LinearSVC", "XGBoost", "LightGBM")
+sys.path.insert(0, str(ROOT / "tests"))
+
+
+def asked(python, names):
+    """name: {call: {input: verdict}}, and the versions of what was asked."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        subprocess.run([python, str(TRIALS), file.name, *names], check=True)
+        found = json.loads(Path(file.name).read_text())
+    return {name: sorted_out(trials) for name, trials in found.items()}
+
+
+def sorted_out(trials):
+    found = {}
+    for call, given, verdict, _ in trials:
+        found.setdefault(call, {})[given] = verdict
+    return found
+
+
+def versions(python):
+    code = (
+        "import importlib.metadata as m\n"
+        "for n in ('scikit-learn', 'xgboost-cpu', 'xgboost', 'lightgbm'):\n"
+        "    try: print(n.removesuffix('-cpu'), m.version(n))\n"
+        "    except m.PackageNotFoundError: pass"
+    )
+    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    return dict(line.split() for line in said.splitlines())
+
+
+def main(other=sys.executable):
+    from faults.inputs import ours
+
+    found = {"ours": asked(sys.executable, list(ours())), "others": asked(other, OTHERS), "versions": versions(other)}
+    write("inputs", found, show=False)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,65 @@
+"""The tables of the page on faults: what was made of bad and odd input, by whom."""
+
+from made_tables import markdown
+
+OTHERS = ("SGDClassifier", "LinearSVC", "XGBoost", "LightGBM")
+# From the best to the worst; a cell shows the worst of its calls.
+ORDER = (
+    "same", "answered", "refused", "refused, though it could be read", "error of another kind", "NaN",
+    "asked for too much memory", "another model", "taken in silence", "hang", "crash",
+)  # fmt: skip
+WRONG = ORDER[ORDER.index("NaN") :]
+
+
+def worst(verdicts):
+    return max(verdicts, key=ORDER.index, default="")
+
+
+def by_input(contenders):
+    """input: the verdicts of all calls of all these."""
+    found = {}
+    for calls in contenders:
+        for verdicts in calls.values():
+            for given, verdict in verdicts.items():
+                found.setdefault(given, []).append(verdict)
+    return found
+
+
+def inputs_table(found):
+    """Every input: the worst that any estimator made of it in any call."""
+    ours = by_input(found["ours"].values())
+    others = {name: by_input([found["others"][name]]) for name in OTHERS if name in found["others"]}
+
+    def cell(verdict):
+        return f"**{verdict}**" if verdict in WRONG else verdict
+
+    rows = [
+        (given, cell(worst(verdicts)), *(cell(worst(other.get(given, []))) for other in others.values()))
+        for given, verdicts in ours.items()
+    ]
+    return markdown(("input", "steelyard", *others), rows)
+
+
+def counts_table(found):
+    """How many calls came to what."""
+
+    def counted(name, contenders):
+        said = [verdict for calls in contenders for verdicts in calls.values() for verdict in verdicts.values()]
+        return (
+            name,
+            len(said),
+            sum(v in ("same", "answered", "refused") for v in said),
+            sum(v in ("refused, though it could be read", "error of another kind") for v in said),
+            sum(v in ("taken in silence", "another model", "NaN") for v in said),
+            sum(v in ("crash", "hang", "asked for too much memory") for v in said),
+        )
+
+    rows = [counted("steelyard, 15 estimators", found["ours"].values())]
+    rows += [counted(name, [found["others"][name]]) for name in OTHERS if name in found["others"]]
+    said = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+    header = ("", "calls", "right answer or clear error", "other error", "silently wrong", "crash, hang, memory")
+    return markdown(header, rows) + f"\n\nCompared with {said}."
+
+
+TABLES = {"inputs": inputs_table, "inputs_counts": counts_table}
+FROM = {"inputs_counts": "inputs"}

@@ -1,0 +1,352 @@
+"""Odd calls of the core: every binding with arguments that fit, or do not.
+
+    python fuzz_core.py SEED SECONDS [BINDING...]        prints a line of JSON for each binding
+
+The core is private, and what it checks is what keeps the process alive: lengths, shapes, ranges of numbers that it counts
+or looks things up with. So a call may raise or answer, and must not crash or hang. A try is made of its seed alone; they
+run in forks, many in each, and where a fork dies its tries are made again one by one, to find the seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import warnings
+
+import numpy as np
+
+from steelyard import _core
+
+EACH = 40  # tries in a fork
+PATIENCE = 20  # seconds for a try: the data are of a few rows
+MEMORY = 3 << 30  # bytes: who says two thousand million columns means them, and is told that there is no memory
+ODD = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e308, -1e308, np.nan, np.inf, -np.inf, 5e-324)
+ODD_COUNTS = (0, 1, 2, 3, -1, -2, 7, 1000, 2**31 - 1, -(2**31))
+ODD_INDICES = (0, 1, -1, 3, 2**31, 2**62, -(2**62))
+
+
+class Draw:
+    """Arguments: mostly such that the call makes sense, and now and then not."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.odd = self.rng.choice([0.0, 0.02, 0.2])
+        self.n, self.d = int(self.rng.choice([1, 2, 8, 30])), int(self.rng.choice([0, 1, 3, 8]))
+
+    def maybe(self, share=None):
+        return self.rng.random() < (self.odd if share is None else share)
+
+    def one_of(self, *choices):
+        return choices[self.rng.integers(len(choices))]
+
+    def number(self, good=1.0):
+        return float(self.one_of(*ODD)) if self.maybe() else float(good)
+
+    def count(self, good):
+        return int(self.one_of(*ODD_COUNTS)) if self.maybe() else int(good)
+
+    def index(self, good):
+        return int(self.one_of(*ODD_INDICES)) if self.maybe() else int(good)
+
+    def length(self, good):
+        return max(0, int(self.one_of(0, good - 1, good + 1, 3 * good))) if self.maybe() else good
+
+    def numbers(self, length, make=None):
+        x = (make or self.rng.standard_normal)(self.length(length)).astype(float)
+        for k in range(len(x)):
+            if self.maybe(self.odd / 4):
+                x[k] = self.one_of(*ODD)
+        return x
+
+    def matrix(self, n, d):
+        n, d = self.length(n), self.length(d)
+        keep, self.odd = self.odd, self.odd / 2
+        x = np.ascontiguousarray(self.numbers(n * d)[: n * d])
+        self.odd = keep
+        return x.reshape(n, d) if len(x) == n * d else np.zeros((n, d))
+
+    def signs(self, n):
+        return self.numbers(n, lambda k: self.rng.choice([-1.0, 1.0], k))
+
+    def bools(self, n):
+        return self.rng.random(self.length(n)) < 0.4
+
+    def whole(self, n, high, kind):
+        x = self.rng.integers(0, max(high, 1), self.length(n)).astype(kind)
+        for k in range(len(x)):
+            if self.maybe():
+                x[k] = self.one_of(-1, high, high + 5, np.iinfo(kind).max, np.iinfo(kind).min)
+        return x
+
+    def rows(self):
+        """Rows that the core has found in order, as `steelyard.rows` asks it to; views among them."""
+        kind = self.one_of(np.float64, np.float32)
+        X = self.matrix(self.n, self.d).astype(kind)
+        if self.maybe(0.5):
+            made = _core.Rows.dense(X)
+        else:
+            starts = np.concatenate([[0], np.cumsum(self.whole(self.n, 4, np.int32).clip(-1, 9))])
+            stored = int(abs(starts[-1]))
+            wide = self.one_of(np.int32, np.int64)
+            columns = np.sort(self.whole(stored, self.d, wide))
+            values = self.numbers(stored).astype(kind)
+            made = _core.Rows.csr(values, columns, starts.astype(self.one_of(np.int32, np.int64)), self.count(self.d))
+        if made.first_fault(self.count(1))[0] not in ("", "unordered"):
+            raise ValueError("not in order")
+        if self.maybe(0.2):
+            made = made.view(self.whole(self.n, made.n_rows, np.int64), self.one_of(0.0, 1.0))
+        self.n, self.d = made.n_rows, made.n_cols
+        return made
+
+    def weight(self):
+        return None if self.maybe(0.5) else self.numbers(self.n, self.rng.random)
+
+    def tape(self):
+        length = int(self.rng.integers(1, 6))
+        return (
+            self.whole(length, 24, np.int32),
+            self.whole(length, length, np.int32),
+            self.whole(length, length, np.int32),
+            self.numbers(length),
+        )
+
+
+def rows(draw):
+    x = draw.rows()
+    x.scores(draw.matrix(draw.one_of(0, 1, 3), draw.d), draw.count(2))
+    x.sums(draw.matrix(draw.one_of(0, 1, 3), draw.n), draw.count(2))
+    x.squared_norms()
+    x.view(None, draw.number()).squared_norms()
+
+
+def measures(draw):
+    for _ in range(10):
+        try:
+            _core.evaluate_tape(*draw.tape(), draw.matrix(5, 4))
+        except ValueError:
+            continue
+    _core.scan_frontier(draw.numbers(draw.n), draw.bools(draw.n), draw.weight())
+
+
+def cost_grid(draw):
+    x, grid = draw.rows(), _core.CostGrid()
+    grid.costs = [(draw.number(), draw.number(2.0)) for _ in range(draw.one_of(0, 1, 3))]
+    grid.C = [draw.number(c) for c in (0.1, 1.0, 10.0)[: draw.one_of(0, 1, 3)]]
+    grid.loss = draw.one_of("hinge", "squared_hinge", "logistic", "none")
+    grid.solver = draw.one_of("coordinate", "newton", "newton_first", "coordinate_first", "no solver of that name")
+    grid.tol, grid.max_passes, grid.n_threads = draw.number(1e-3), draw.number(50), draw.one_of(1, 1, 2, 0, -3)
+    _core.solve_cost_grid(x, draw.signs(draw.n), draw.weight(), grid)
+
+
+def class_risks(draw):
+    x = draw.rows()
+    y, weight, tracks = draw.signs(draw.n), draw.weight(), 3
+    risks = _core.ClassRisks(x, y, weight, draw.one_of("hinge", "squared_hinge", "logistic"), draw.count(1))
+    if not draw.maybe(draw.odd):
+        risks.begin(draw.count(tracks) % 5000)
+    for _ in range(6):
+        which = draw.whole(tracks, tracks, np.int64)
+        step = draw.rng.integers(5)
+        if step == 0:
+            risks.look(which, draw.matrix(tracks, draw.d))
+        elif step == 1:
+            risks.risks(which, draw.numbers(tracks))
+        elif step == 2:
+            risks.search(which, abs(draw.matrix(tracks, 2)), draw.numbers(tracks), abs(draw.numbers(tracks)))
+        elif step == 3:
+            risks.move(which, draw.numbers(tracks), draw.numbers(tracks))
+        else:
+            risks.cut(which)
+
+
+def masters(draw):
+    tracks, d = 3, draw.d
+    made = _core.Masters(draw.count(tracks) % 5000, draw.count(d) % 5000, draw.maybe(0.5), draw.index(10))
+    made.set_caps(abs(draw.matrix(tracks, 2)))
+    for _ in range(4):
+        which = np.unique(draw.whole(tracks, tracks, np.int64))
+        if draw.maybe(0.5):
+            made.add(which, draw.matrix(2 * len(which), d), draw.numbers(2 * len(which)))
+        else:
+            made.propose(which, abs(draw.numbers(len(which))), draw.count(1))
+    cuts = 4
+    side = draw.whole(cuts, 2, np.int32)
+    g = draw.matrix(cuts, d)
+    _core.solve_master(
+        g, draw.numbers(cuts), side, draw.number(), draw.number(), draw.number(1e-3), draw.one_of(-1, 0, 100)
+    )
+    args = draw.numbers(draw.n, draw.rng.random), draw.numbers(draw.n), draw.numbers(draw.n)
+    _core.line_search(*args, draw.number(), draw.number(), draw.one_of("hinge", "squared_hinge", "logistic"))
+
+
+def stream(draw):
+    settings, duals = _core.LearnerSettings(), _core.Duals()
+    for name in ("width", "hinge_first", "eta0", "unit_step", "alpha", "radius", "growth", "epoch", "epoch_growth"):
+        setattr(settings, name, draw.number(getattr(settings, name)))
+    for name in ("reward", "steps", "refresh"):
+        setattr(settings, name, draw.count(getattr(settings, name)))
+    capacity = settings.capacity
+    settings.capacity = draw.index(capacity[0]), draw.index(capacity[1])
+    inner = settings.duals
+    for name in ("guard", "counts", "forget", "scan", "constrained", "balanced"):
+        setattr(inner, name, draw.maybe(0.3))
+    for name in ("gain", "floor", "clip", "share_power"):
+        setattr(inner, name, draw.number(getattr(inner, name)))
+    settings.duals = inner
+    try:
+        for give in (duals.set_measure, duals.set_constraint):
+            give(_core.Tape(*draw.tape()))
+        stages = [
+            _core.Stage(_core.Tape(*draw.tape()), draw.count(0), draw.count(1), draw.number(), draw.number())
+            for _ in range(draw.one_of(0, 1, 2))
+        ]
+        duals.set_objective(stages)
+        duals.set_denominator(stages)
+    except ValueError:
+        pass
+    x = draw.rows()
+    learner = _core.StreamLearner(settings, draw.index(draw.d), duals)
+    y = draw.rng.choice([-1, 1], draw.length(draw.n)).astype(np.int8)
+    for k in range(3):
+        learner.learn(x, y, draw.weight(), _core.Pass(draw.maybe(0.5), draw.count(k) % 1000, draw.maybe(0.5)))
+    for side in (0, 1, draw.count(0)):
+        learner.reservoir_scores(side, draw.numbers(draw.d))
+        learner.reservoir_rows(side), learner.reservoir_csr(side), learner.reservoir_weights(side)
+    learner.coefficients(True), learner.intercept(False), learner.history()
+    saved = bytearray(learner.save())
+    if draw.maybe(0.5):
+        saved[draw.rng.integers(len(saved))] ^= int(draw.rng.integers(256))
+    learner.copy().load(bytes(saved))
+
+
+def structural(draw):
+    x = draw.rows()
+    n = draw.n
+    search = draw.one_of("counts", "bounds", "divide", "table")
+    if draw.maybe(0.4):
+        loss = _core.ConfusionLoss.of_counts(draw.numbers(n + 1, draw.rng.random), search)
+    else:
+        loss = _core.ConfusionLoss.of_measure(
+            *draw.tape(), draw.number(1e-3), draw.number(), draw.number(), search, draw.one_of(-1, 0, 1),
+            draw.index(0), draw.index(n),
+        )  # fmt: skip
+    positive = draw.bools(n)
+    _core.most_violated(loss, draw.numbers(n), positive, draw.number())
+    how = {"smallest_mu": draw.number(1e-3), "idle": draw.index(20), "max_pivots": draw.one_of(0, -1, 100)}
+    svm = _core.StructuralSvm(x, positive, loss, _core.StructuralOptions(draw.number(), **how, n_threads=draw.count(1)))
+    for _ in range(5):
+        svm.step(draw.number(1e-3))
+    svm.weights()
+
+
+def path(draw):
+    x = draw.rows()
+    n = draw.n
+    box = draw.matrix(n, 4)
+    if not draw.maybe(0.3) and box.shape == (n, 4):
+        box = np.tile([0.0, 0.0, 1.0, -1.0], (n, 1))
+    name = draw.one_of("linear", "rbf", "poly", "precomputed", "no kernel of that name")
+    kernel = (name, draw.number(), draw.number(), draw.count(2), draw.number(), draw.number(1e6))
+    made = _core.PathOn(x, draw.signs(n), np.ones(draw.length(n)), box, None if draw.maybe(0.5) else kernel)
+    log = made.trace((draw.number(0.1), draw.number(0.9)), 0)
+    made.recover(log, draw.numbers(3, lambda k: draw.rng.uniform(0.1, 0.9, k)))
+    made.walk(log, draw.index(0), draw.index(1))
+    made.audit(log, np.ones(draw.length(n)), draw.number(), draw.index(1))
+    again = _core.PathLog.__new__(_core.PathLog)
+    again.__setstate__(log.__getstate__())
+    made.audit(again, np.ones(n), 1.0, 1)
+
+
+def other_paths(draw):
+    x = draw.rows()
+    n = draw.n
+    _core.equal_rows(x, draw.signs(n))
+    knots = 4
+    ahead = np.sort(draw.numbers(knots, draw.rng.random))
+    _core.score_crossings(x, abs(draw.numbers(n)), ahead, draw.matrix(len(ahead), draw.d), draw.numbers(knots))
+    _core.trace_approximately(
+        x, draw.signs(n), draw.weight(), draw.number(), (draw.number(0.1), draw.number(0.9)), draw.number(0.1),
+        draw.one_of("newton_first", "coordinate_first", "coordinate", "none"), 0,
+    )  # fmt: skip
+
+
+def kernel(draw):
+    x = draw.rows()
+    n = draw.n
+    name = draw.one_of("linear", "rbf", "poly", "precomputed")
+    spec = _core.KernelSpec(name, draw.number(), draw.number(), draw.count(2), draw.number())
+    made = _core.KernelMatrix(x, spec, draw.number(1e6))
+    made.product(draw.numbers(n))
+    zero = np.zeros(draw.length(n))
+    low, high = -draw.numbers(n, draw.rng.random), draw.numbers(n, draw.rng.random)
+    made.solve(draw.signs(n), low, high, zero, zero, draw.number(1e-3), draw.one_of(0, -1, 1000), draw.maybe(0.5))
+    made.solve(draw.signs(n), low, high, draw.numbers(n), draw.numbers(n), draw.number(1e-3), 100, draw.maybe(0.5))
+
+
+BINDINGS = {
+    f.__name__: f
+    for f in (rows, measures, cost_grid, class_risks, masters, stream, structural, path, other_paths, kernel)
+}
+REFUSALS = (ValueError, TypeError, IndexError, MemoryError, RuntimeError, OverflowError)
+
+
+def tried(name, seeds):
+    """In a fork: whether all tries came back, and how many of them with an answer; the last word is a signal's."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        answered = 0
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            warnings.simplefilter("ignore")
+            np.seterr(all="ignore")
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it ends the process, whatever it is at
+            for seed in seeds:
+                signal.alarm(PATIENCE)
+                try:
+                    BINDINGS[name](Draw(seed))
+                    answered += 1
+                except REFUSALS:
+                    pass
+            os.write(theirs, str(answered).encode())
+            os._exit(0)
+        except BaseException as error:  # an error of a kind that nobody expects
+            os.write(theirs, b"0")
+            if os.environ.get("FUZZ_SAYS"):
+                os.write(1, repr(error).encode() + b"\n")
+        finally:
+            os._exit(9)
+    os.close(theirs)
+    answered = os.read(ours, 20)
+    os.close(ours)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), int(answered or 0)
+
+
+def fuzz(name, seed, seconds):
+    """Tries for so long: how many, how many were answered, and the seeds that ended a process, with how."""
+    found = {"binding": name, "tries": 0, "answered": 0, "crashed": {}}
+    until, first = time.monotonic() + seconds, seed * 1_000_000
+    while time.monotonic() < until and len(found["crashed"]) < 20:
+        seeds = range(first, first + EACH)
+        code, answered = tried(name, seeds)
+        if code != 0:
+            codes = {one: tried(name, [one])[0] for one in seeds}
+            found["crashed"].update({one: code for one, code in codes.items() if code != 0})
+        found["tries"] += EACH
+        found["answered"] += answered
+        first += EACH
+    return found
+
+
+def main(seed, seconds, *names):
+    for name in names or BINDINGS:
+        print(json.dumps(fuzz(name, int(seed), float(seconds))), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,176 @@
+"""What every estimator does when the n-th allocation fails.
+
+    LD_PRELOAD=no_memory.so python no_memory.py no_memory.so WHERE LIMIT STRIDE NAME [CALL...]
+
+The shim (no_memory.cpp) fails one allocation of a call, the n-th, for n = 1, 1 + STRIDE, ... up to LIMIT or to where the
+call has no more; each try is a fork. WHERE is "core" (what the compiled core asks for) or "all" (numpy's arrays, Python's larger objects and
+what scikit-learn asks for, too). After each try the estimator must be as it was before, or have done its work with the
+same bits, and nothing may be lost of what the core got. Prints a line of JSON for each call of each estimator.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import sys
+import tempfile
+import traceback
+import warnings
+
+import numpy as np
+
+import steelyard as sy
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from faults import saved_models
+from faults.broken_disk import DONE, REFUSED, WRONG, in_child
+from faults.saved_models import X, Y
+
+LEAST = 513  # bytes, for "all": smaller objects of Python come from its own arenas, which are not asked for one by one
+LOST = 0  # objects of the core that a call which fails may keep
+NUMPYS = ("without exception set", "without setting an exception")  # a SystemError: numpy's word for no memory
+OVER = 6  # beside the codes of broken_disk
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(
+        np.array_equal(a[key], b[key], equal_nan=np.asarray(a[key]).dtype.kind == "f") for key in a
+    )
+
+
+class Call:
+    """A call that may fail, how to prepare what it is called on, and what to ask of that afterwards."""
+
+    def __init__(self, name, kind):
+        self.name, self.kind = name, kind
+        self.made = lambda: seeded({**saved_models.OURS, **saved_models.WITH_SKOPS}[name]())
+        if kind in ("predict", "save", "load"):
+            self.model = saved_models.make(name)
+        self.file = tempfile.mkstemp()[1]
+        if kind == "load":
+            sy.save(self.model, self.file)
+
+    def ready(self):
+        if self.kind == "first fit":
+            return self.made()
+        if self.kind == "fit":
+            return self.made().fit(X[::2], Y[::2])
+        if self.kind == "partial_fit":
+            return saved_models.make(self.name)
+        return getattr(self, "model", None)
+
+    def run(self, on):
+        if self.kind in ("fit", "first fit"):
+            on.fit(X, Y)
+        elif self.kind == "partial_fit":
+            saved_models.goes_on(on)
+        elif self.kind == "predict":
+            return saved_models.answers(on)
+        elif self.kind == "save":
+            sy.save(on, self.file)
+        else:
+            return saved_models.answers(sy.load(self.file))
+        return None
+
+    def answer(self, on):
+        """What the call says, or what it has made of the estimator."""
+        found = self.run(on)
+        return self.state(on) if found is None else found
+
+    def state(self, on):
+        """What can be seen of it, so that a change shows."""
+        if self.kind == "load":
+            return {}
+        if self.kind == "first fit" and not fitted(on):
+            return {name: np.array(id(value)) for name, value in vars(on).items()}
+        return saved_models.answers(on)
+
+
+def seeded(estimator):
+    """So that the same data give the same bits again."""
+    return estimator.set_params(random_state=0) if "random_state" in estimator.get_params() else estimator
+
+
+def fitted(model):
+    try:
+        saved_models.answers(model)
+    except Exception as error:
+        if type(error).__name__ != "NotFittedError":
+            raise
+        return False
+    return True
+
+
+def kinds(name):
+    found = ["predict", "load", "save"]
+    if name in saved_models.OURS or name in saved_models.WITH_SKOPS:
+        found = ["first fit", "fit", *found]
+    if name.startswith(("online", "mini-batch", "stream")):
+        found.append("partial_fit")
+    return found
+
+
+def one_try(shim, call, n, where, live):
+    """`DONE` without that allocation; `REFUSED`: MemoryError, and all is as it was; `OVER`: there is no n-th; `WRONG`."""
+    on = call.ready()
+    before = call.state(on)
+    error = None
+    shim.arm(n, 0 if where == "core" else LEAST, int(where == "core"))
+    try:
+        call.run(on)
+    except BaseException as caught:
+        error = caught
+    counted = shim.disarm()
+    if error is None and counted < n:
+        return OVER
+    if error is None:
+        return DONE if same(call.wanted, call.answer(on)) else complain(n, "another answer")
+    if not isinstance(error, MemoryError) and not any(word in str(error) for word in NUMPYS):
+        traceback.print_exception(error)
+        return complain(n, f"{type(error).__name__}: {error}")
+    if not same(before, call.state(on)):
+        return complain(n, "the estimator is not as it was")
+    if not same(call.wanted, call.answer(on)):
+        return complain(n, "another answer when called again")
+    error.__traceback__ = None
+    del on, error, before
+    gc.collect()
+    return REFUSED if shim.live() - live <= LOST else complain(n, f"{shim.live() - live} objects are lost")
+
+
+def complain(n, what):
+    print(f"n = {n}: {what}", file=sys.stderr, flush=True)
+    return WRONG
+
+
+def check(shim, call, where, limit, stride):
+    gc.freeze()
+    for _ in range(2):  # the second finds all caches filled, and must not need more
+        on = call.ready()
+        call.wanted = call.answer(on)
+        del on
+        gc.collect()
+        live = shim.live()
+    found = {"name": call.name, "call": call.kind, "where": where, "tried": 0, "refused": 0, "wrong": {}}
+    for n in range(1, limit + 1, stride):
+        ended = in_child(lambda n=n: one_try(shim, call, n, where, live))
+        if ended == OVER:
+            break
+        found["tried"] += 1
+        found["refused"] += ended == REFUSED
+        if ended not in (DONE, REFUSED):
+            found["wrong"][n] = ended
+    return found
+
+
+def main(library, where, limit, stride, name, *calls):
+    warnings.simplefilter("ignore")
+    shim = ctypes.CDLL(library)
+    shim.live.restype = shim.disarm.restype = ctypes.c_long
+    shim.arm.argtypes = ctypes.c_long, ctypes.c_size_t, ctypes.c_int
+    for kind in calls or kinds(name):
+        print(json.dumps(check(shim, Call(name, kind), where, int(limit), int(stride))), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

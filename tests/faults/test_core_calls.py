@@ -1,0 +1,86 @@
+"""Odd calls of the core: fuzz_core.py for a moment, for five minutes a binding with ``STEELYARD_FAULTS=full``; and what it found."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from faults import FULL
+from faults.fuzz_core import BINDINGS
+from faults.inputs import in_fork
+from steelyard import _core
+
+ROWS = np.random.default_rng(0).normal(size=(6, 3))
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+
+
+def fuzzed(name, seed, seconds):
+    ended = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "fuzz_core.py"), str(seed), str(seconds), name],
+        capture_output=True, text=True, timeout=120 + 3 * seconds,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    found = json.loads(ended.stdout)
+    assert found["tries"], found
+    assert not found["crashed"], found
+    assert found["answered"], "no call made sense: the fuzzer tries nothing"
+
+
+def test_odd_calls_of_the_core_end():
+    fuzzed("rows", 1, 1)
+    fuzzed("cost_grid", 1, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BINDINGS)
+def test_odd_calls_of_every_binding_end(name):
+    fuzzed(name, 2, 300 if FULL else 5)
+
+
+def rows():
+    return _core.Rows.dense(ROWS)
+
+
+def grid(tol=1e-3, costs=((1.0, 1.0),), C=(1.0,)):
+    made = _core.CostGrid()
+    made.tol, made.costs, made.C = tol, list(costs), list(C)
+    return made
+
+
+def risks(y=SIGNS, weight=None):
+    return _core.ClassRisks(rows(), y, weight, "hinge", 1)
+
+
+ONE = np.zeros(1, dtype=np.int64)
+ENDED = {
+    "no models to score with": lambda: rows().scores(np.zeros((0, 3)), 1).shape,
+    "rows without columns": lambda: _core.Rows.dense(np.zeros((6, 0))).sums(np.zeros((2, 6)), 1).shape,
+    "a grid without costs": lambda: _core.solve_cost_grid(rows(), SIGNS, None, grid(costs=())),
+    "a grid without C": lambda: _core.solve_cost_grid(rows(), SIGNS, None, grid(C=())),
+    "a grid on rows without columns": lambda: len(
+        _core.solve_cost_grid(_core.Rows.dense(np.zeros((6, 0), dtype=np.float32)), SIGNS, None, grid())
+    ),
+    "a tolerance of NaN": lambda: _core.solve_cost_grid(rows(), SIGNS, None, grid(tol=np.nan)),
+    "a tolerance of minus infinity": lambda: _core.trace_approximately(
+        rows(), SIGNS, None, 1.0, (0.1, 0.9), -np.inf, "coordinate_first", 0
+    ),
+    "labels too few": lambda: risks(SIGNS[:2]),
+    "weights too few": lambda: risks(weight=np.ones(2)),
+    "no track begun": lambda: risks().look(ONE, np.zeros((1, 3))),
+    "a track that is none": lambda: risks().cut(ONE + 99),
+    "costs that are text": lambda: grid(costs=["a"]),
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_calls_that_crashed_or_hung_once(name):
+    def run():
+        try:
+            return "answered", repr(ENDED[name]())
+        except (ValueError, TypeError, IndexError) as error:
+            return "refused", str(error)
+
+    assert in_fork(run)[0] in ("answered", "refused")

@@ -1,0 +1,149 @@
+"""Threads that share an estimator, threads that cannot be started, and a process that forks after a fit."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+import steelyard.measures as m
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(10_000, 3))
+Y = (X[:, 0] + RNG.normal(size=len(X)) > 0.5).astype(int)
+
+
+@pytest.fixture
+def quick_switches():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(*tasks):
+    """Runs them at once; what any of them raises is raised here."""
+    raised = []
+
+    def run(task):
+        try:
+            task()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+def halves(call, size=100):
+    """Two tasks: the even and the odd chunks."""
+
+    def half(first):
+        for start in range(first * size, len(X), 2 * size):
+            call(X[start : start + size], Y[start : start + size])
+
+    return (lambda: half(0)), (lambda: half(1))
+
+
+def test_two_threads_in_partial_fit_lose_no_rows(quick_switches):
+    model = sy.OnlineClassifier(m.FBeta(1), random_state=0)
+    together(*halves(lambda A, b: model.partial_fit(A, b, classes=[0, 1])))
+    assert model._learner.n_rows == len(X)
+
+
+def test_a_thread_that_predicts_changes_nothing(quick_switches):
+    wanted = sy.OnlineClassifier(m.FBeta(1), random_state=0).partial_fit(X, Y).partial_fit(X, Y)
+    model = sy.OnlineClassifier(m.FBeta(1), random_state=0).partial_fit(X, Y)
+    learns = threading.Thread(target=lambda: model.partial_fit(X, Y))
+    learns.start()
+    while learns.is_alive():
+        model.predict(X[:5])
+    learns.join()
+    assert np.array_equal(model.coef_, wanted.coef_)
+
+
+def test_two_threads_that_count_lose_no_rows(quick_switches):
+    model = sy.StreamQuantifier(random_state=0, window=500, false_alarms=0.0).partial_fit(X[:500], Y[:500])
+    together(*halves(lambda A, b: model.update(A), size=50))
+    assert model.n_seen_ == len(X)
+
+
+def test_and_none_of_those_with_labels(quick_switches):
+    model = sy.StreamQuantifier(sy.OnlineClassifier(random_state=0), random_state=0, memory=100_000)
+    model.partial_fit(X[:1000], Y[:1000])
+    together(*halves(lambda A, b: model.partial_fit(A, b), size=1000))
+    assert sum(len(part) for part in model._labelled) == 1000 + len(X)
+
+
+def test_two_threads_on_two_estimators_and_eight_that_predict_with_one():
+    wanted = sy.MeasureClassifier(m.FBeta(1), C=1.0, random_state=0).fit(X[:2000], Y[:2000])
+    said = wanted.predict(X)
+
+    def fits():
+        model = sy.MeasureClassifier(m.FBeta(1), C=1.0, random_state=0).fit(X[:2000], Y[:2000])
+        assert np.array_equal(model.coef_, wanted.coef_)
+
+    def predicts():
+        for _ in range(20):
+            assert np.array_equal(wanted.predict(X), said)
+
+    together(fits, fits, *[predicts] * 8)
+
+
+WITHOUT_THREADS = """
+import os, resource, sys, threading, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+import steelyard as sy, steelyard.measures as m
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40_000, 20)); y = (X[:, 0] + rng.normal(size=len(X)) > 0.5).astype(int)
+def models():
+    return [sy.StructuralSVM(n_jobs=4).fit(X, y).coef_,
+            sy.MeasureClassifier(m.FBeta(1), C=1.0, random_state=0, n_jobs=4).fit(X[:4000], y[:4000]).coef_,
+            sy.OnlineClassifier(random_state=0).fit(X, y).decision_function(X)]
+wanted = models()
+if os.getuid() == 0:
+    os.setuid(65534)  # root may start what it likes
+for limit in map(int, sys.argv[1:]):
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
+    assert all(np.array_equal(a, b) for a, b in zip(wanted, models()))
+try:
+    threading.Thread(target=print).start()
+    print("threads after all")
+except RuntimeError:
+    print("none")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no limits here")
+def test_threads_that_cannot_be_started_are_done_without():
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(WITHOUT_THREADS), "3", "2", "1"],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout.strip() in ("none", "threads after all")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_after_a_fit_with_threads_fits_too():
+    def coefficients(_=None):
+        return sy.MeasureClassifier(m.FBeta(1), C=1.0, random_state=0, n_jobs=2).fit(X[:2000], Y[:2000]).coef_
+
+    wanted = coefficients()
+    queue = multiprocessing.get_context("fork").SimpleQueue()
+    child = multiprocessing.get_context("fork").Process(target=lambda: queue.put(coefficients()))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert np.array_equal(queue.get(), wanted)
