@@ -108,7 +108,7 @@ BINARY: Fields = {"classes_": Labels(2), "_positive": ANYTHING}
 LINEAR: Fields = {**SEEN, **BINARY, "coef_": Array("f8", 1, "d"), "intercept_": Array("f8", 1)}
 CLASSIFIER = Having("predict", "classes_")
 ANY_NUMBER = Number(nan=True)
-PROMISE = Maybe(Is(Promise))
+PROMISE = IfThere(Maybe(Is(Promise)))  # files from before there were promises have none
 ANY_OFFSET = Array("f8", 1, low=-np.inf, high=np.inf)  # infinite where nothing may be called positive
 MODEL_PATH = Is(ExactPath, ApproximatePath, JoinedPath)
 MODEL_FEATURES = Is(LinearFeatures, KernelColumns, KernelFeatures)
