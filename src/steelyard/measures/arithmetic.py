@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import polynomial, rules
-from .expression import Array, Measure, Point, check_number, product, quotient
+from . import namespace, polynomial, rules
+from .expression import Array, Measure, Point, check_number
+from .namespace import product, quotient
 from .polynomial import Polynomial
 from .rules import AFFINE, CONCAVE, CONVEX, EVERYTHING, UNKNOWN, Interval, Slope, hull, times
 
@@ -38,6 +39,8 @@ class Variable(Measure):
 
     def _differentiate(self, point: Point, memo: Any) -> tuple[Array, Array, Array]:
         value = point[self.axis]
+        if namespace.is_tensor(point.tpr):
+            return value, float(self.axis == 0), float(self.axis == 1)  # type: ignore[return-value]
         return value, np.full_like(value, self.axis == 0), np.full_like(value, self.axis == 1)
 
     def _interval(self, *args: Interval) -> Interval:
@@ -62,6 +65,13 @@ class Constant(Measure):
 
     def _key(self) -> tuple[Any, ...]:
         return (self.number,)
+
+    def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
+        return namespace.constant(self.number, point.tpr)  # type: ignore[no-any-return]
+
+    def _differentiate(self, point: Point, memo: Any) -> tuple[Array, Array, Array]:
+        zero = namespace.constant(0.0, point.tpr)
+        return namespace.constant(self.number, point.tpr), zero, zero
 
     def _value(self, *args: Array) -> Array:
         return np.asarray(self.number)

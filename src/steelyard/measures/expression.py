@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import polynomial, rules
+from . import namespace, polynomial, rules
+from .namespace import is_tensor, product
 from .operators import Operators
 from .polynomial import Polynomial
 from .rules import Interval, Slope
@@ -194,8 +195,12 @@ class Measure(Operators):
         >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
         0.592593
         """
+        if is_tensor(tpr) or is_tensor(tnr):
+            point = self._tensors(tpr, tnr, prevalence, sample_size)
+            return _expanded(self._evaluate(point, {}), point)
         point = self._point(tpr, tnr, prevalence, sample_size)
-        return _shaped(self._evaluate(point, {}), point)
+        with np.errstate(all="ignore"):
+            return _shaped(self._evaluate(point, {}), point)
 
     def gradient(
         self,
@@ -212,9 +217,14 @@ class Measure(Operators):
         >>> round(float(g.tpr), 3), round(float(g.tnr), 3)
         (0.8, -0.8)
         """
+        if is_tensor(tpr) or is_tensor(tnr):
+            point = self._tensors(tpr, tnr, prevalence, sample_size)
+            _, d_tpr, d_tnr = self._differentiate(point, {})
+            return Gradient(_expanded(d_tpr, point), _expanded(d_tnr, point))
         point = self._point(tpr, tnr, prevalence, sample_size)
-        _, d_tpr, d_tnr = self._differentiate(point, {})
-        return Gradient(_shaped(d_tpr, point), _shaped(d_tnr, point))
+        with np.errstate(all="ignore"):
+            _, d_tpr, d_tnr = self._differentiate(point, {})
+            return Gradient(_shaped(d_tpr, point), _shaped(d_tnr, point))
 
     def _point(self, tpr: ArrayLike, tnr: ArrayLike, prevalence: ArrayLike | None, sample_size: float | None) -> Point:
         if prevalence is None and self.needs_prevalence:
@@ -233,24 +243,31 @@ class Measure(Operators):
                 raise ValueError(f"{name} must lie in [0, 1]; got {array[bad].ravel()[0]!r}".replace("np.float64", ""))
         return Point(arrays["tpr"], arrays["tnr"], arrays["prevalence"], np.asarray(smoothing))
 
+    def _tensors(self, tpr: Any, tnr: Any, prevalence: Any, sample_size: Any) -> Point:
+        """The same for rates that are tensors, which are not looked at: that would make a device wait."""
+        if prevalence is None and self.needs_prevalence:
+            self._point(0.0, 0.0, None, None)
+        like = tpr if is_tensor(tpr) else tnr
+        tpr, tnr = (x if is_tensor(x) else like.new_tensor(x) for x in (tpr, tnr))
+        share, smoothing = 0.5 if prevalence is None else prevalence, 0.0 if sample_size is None else 0.5 / sample_size
+        return Point(tpr, tnr, share, smoothing)  # type: ignore[arg-type]
+
     def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
         key = id(self)
         if key not in memo:
-            with np.errstate(all="ignore"):
-                memo[key] = self._value(*(arg._evaluate(point, memo) for arg in self.args))
+            memo[key] = self._value(*(arg._evaluate(point, memo) for arg in self.args))
         return memo[key]
 
     def _differentiate(self, point: Point, memo: dict[int, tuple[Array, Array, Array]]) -> tuple[Array, Array, Array]:
         key = id(self)
         if key not in memo:
             parts = [arg._differentiate(point, memo) for arg in self.args]
-            with np.errstate(all="ignore"):
-                values = [part[0] for part in parts]
-                value = self._value(*values)
-                partials = self._partials(value, *values)
-                zero = np.zeros(())
-                d_tpr = sum((product(d, part[1]) for d, part in zip(partials, parts, strict=True)), start=zero)
-                d_tnr = sum((product(d, part[2]) for d, part in zip(partials, parts, strict=True)), start=zero)
+            values = [part[0] for part in parts]
+            value = self._value(*values)
+            partials = self._partials(value, *values)
+            zero = namespace.constant(0.0, point.tpr)
+            d_tpr = sum((product(d, part[1]) for d, part in zip(partials, parts, strict=True)), start=zero)
+            d_tnr = sum((product(d, part[2]) for d, part in zip(partials, parts, strict=True)), start=zero)
             memo[key] = value, d_tpr, d_tnr
         return memo[key]
 
@@ -313,22 +330,6 @@ class Measure(Operators):
         return self._spell()
 
 
-@np.errstate(all="ignore")
-def product(a: Array | float, b: Array | float) -> Array:
-    """Multiply with zero winning over infinity."""
-    out = np.asarray(np.multiply(a, b), dtype=np.float64)
-    bad = np.isnan(out)
-    return np.where(bad & (np.equal(a, 0.0) | np.equal(b, 0.0)), 0.0, out) if bad.any() else out
-
-
-@np.errstate(all="ignore")
-def quotient(a: Array | float, b: Array | float) -> Array:
-    """Divide with 0/0 = 0."""
-    out = np.asarray(np.divide(a, b), dtype=np.float64)
-    bad = np.isnan(out)
-    return np.where(bad & np.equal(a, 0.0) & np.equal(b, 0.0), 0.0, out) if bad.any() else out
-
-
 def check_number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
     if (
         isinstance(value, bool)
@@ -347,3 +348,9 @@ def _shaped(value: Array, point: Point) -> Any:
     if not shape:
         return float(value)
     return value if value.shape == shape else np.broadcast_to(value, shape).copy()
+
+
+def _expanded(value: Any, point: Point) -> Any:
+    """A tensor of the shape that the point's parts broadcast to."""
+    like = point.tpr + point.tnr
+    return value.expand_as(like) if is_tensor(value) else like.new_full(like.shape, value)  # type: ignore[attr-defined]

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from . import polynomial
+from . import namespace, polynomial
 from .arithmetic import Constant, Product
-from .expression import Array, Measure, check_number, product, quotient
+from .expression import Array, Measure, check_number
+from .namespace import product, quotient
 from .operators import as_measure
 from .polynomial import Polynomial
 from .rules import AFFINE, CONCAVE, CONVEX, EVERYTHING, UNKNOWN, Interval, Slope, through, times
@@ -28,10 +29,10 @@ class Log(Measure):
         self.args = (x,)
 
     def _value(self, *args: Array) -> Array:
-        return np.log(args[0])
+        return namespace.log(args[0])
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
-        return (1.0 / args[0],)
+        return (namespace.inverse(args[0]),)
 
     def _interval(self, *args: Interval) -> Interval:
         return through(lambda x: math.log(x) if x > 0.0 else -math.inf, args[0])
@@ -60,10 +61,10 @@ class Power(Measure):
         return Power(self.args[0]._substitute(prevalence), self.exponent)
 
     def _value(self, *args: Array) -> Array:
-        return np.power(args[0], self.exponent)
+        return namespace.power(args[0], self.exponent)
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
-        return (self.exponent * np.power(args[0], self.exponent - 1.0),)
+        return (self.exponent * namespace.power(args[0], self.exponent - 1.0),)
 
     def _interval(self, *args: Interval) -> Interval:
         x, c = args[0], self.exponent
@@ -112,10 +113,10 @@ class Absolute(Measure):
         self.args = (x,)
 
     def _value(self, *args: Array) -> Array:
-        return np.abs(args[0])
+        return namespace.absolute(args[0])
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
-        return (np.sign(args[0]),)
+        return (namespace.sign(args[0]),)
 
     def _interval(self, *args: Interval) -> Interval:
         x = args[0]
@@ -152,11 +153,11 @@ class Minimum(Nary):
     word = "minimum"
 
     def _value(self, *args: Array) -> Array:
-        return reduce(np.minimum, args)
+        return reduce(namespace.minimum, args)
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
         # The mean over the arguments that attain it: one of the supergradients.
-        attained = [np.equal(x, value).astype(np.float64) for x in args]
+        attained = [namespace.is_equal(x, value) for x in args]
         count = sum(attained)
         return tuple(a / count for a in attained)
 
@@ -171,7 +172,7 @@ class Maximum(Nary):
     word = "maximum"
 
     def _value(self, *args: Array) -> Array:
-        return reduce(np.maximum, args)
+        return reduce(namespace.maximum, args)
 
     _partials = Minimum._partials
 
@@ -188,12 +189,12 @@ class GeometricMean(Nary):
     word = "geometric_mean"
 
     def _value(self, *args: Array) -> Array:
-        return np.power(reduce(product, args), 1.0 / len(args))
+        return namespace.power(reduce(product, args), 1.0 / len(args))
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
         k = len(args)
-        slope = np.power(reduce(product, args), 1.0 / k - 1.0) / k
-        others = [reduce(product, args[:i] + args[i + 1 :], np.asarray(1.0)) for i in range(k)]
+        slope = namespace.power(reduce(product, args), 1.0 / k - 1.0) / k
+        others = [reduce(product, args[:i] + args[i + 1 :], namespace.constant(1.0, args[0])) for i in range(k)]
         return tuple(product(slope, rest) for rest in others)
 
     def _interval(self, *args: Interval) -> Interval:
@@ -266,7 +267,7 @@ class QuadraticMean(Nary):
     word = "quadratic_mean"
 
     def _value(self, *args: Array) -> Array:
-        return np.sqrt(sum(x * x for x in args) / len(args))
+        return namespace.sqrt(sum(x * x for x in args) / len(args))
 
     def _partials(self, value: Array, *args: Array) -> tuple[Array | float, ...]:
         return tuple(quotient(x, len(args) * value) for x in args)

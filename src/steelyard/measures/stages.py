@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import Measure, tnr, tpr
 from .rules import IS_AFFINE
@@ -22,13 +23,17 @@ MARGIN = 1e-6  # means stay this far inside a finite range, where logarithms and
 
 @dataclass(frozen=True)
 class Stage:
-    """A tape over two arguments: `TPR`, `TNR`, or the number of an earlier stage."""
+    """A function of two arguments (`TPR`, `TNR`, or an earlier stage by its number), in the places of tpr and tnr."""
 
-    tape: Tape
+    function: Measure
     first: int
     second: int
     low: float
     high: float
+
+    @cached_property
+    def tape(self) -> Tape:
+        return self.function.tape()
 
 
 def stages(measure: Measure) -> list[Stage]:
@@ -80,4 +85,4 @@ def _over_the_rates(node: Measure) -> Measure:
 def _stage(node: Measure, function: Measure, first: int, second: int) -> Stage:
     low, high = node.range
     low, high = (low + MARGIN if math.isfinite(low) else low), (high - MARGIN if math.isfinite(high) else high)
-    return Stage(function.tape(), first, second, low, high)
+    return Stage(function, first, second, low, high)

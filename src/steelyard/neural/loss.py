@@ -1,0 +1,224 @@
+"""A loss for any PyTorch model whose gradient is that of the measure: NEMSIS, SCAN, Neyman-Pearson and q-value updates.
+
+Given logits s and labels, with margins ``z = y s`` and rewards r (`rewards.py`), the value of a batch is
+
+    sum_i w_i u(y_i) (1 - r(z_i)) / sum_i w_i,
+
+where ``u(+) = a_P / p`` and ``u(-) = a_N / n`` are the weights of the classes (`duals.py`) and p the running share of
+positives. That is the linearised objective ``a_P (1 - P) + a_N (1 - N)`` at the surrogate rates of the batch: what the
+measure, made linear at the running rates, still misses of a perfect classifier; for a concave measure no less than
+what is really missing. It falls to 0, and its gradient is the update of papers 001 (Algorithms 1 and 3) and 002
+(Algorithm 4 and section 4), a batch in place of a row.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+from ..measures import Constraint, Measure
+from ..measures.constraints import as_constraints
+from ._torch import torch
+from .duals import MASS, Duals, Task
+from .rewards import check_reward, missed_by, shortfall
+
+Tensor = torch.Tensor
+
+
+class MeasureLoss(torch.nn.Module):
+    """A loss that maximises any measure of TPR and TNR, with any model, optimizer, sampler and batch.
+
+    Each batch is weighed by the slopes of the measure at the rates reached so far. The value is the linearised
+    objective, 0 for a perfect classifier; `measure` is the running measure itself. In `eval()` mode nothing is
+    learned from the batches. Across processes of `torch.distributed` the rates are those of all of them.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to maximise: a measure of `steelyard.measures` or an expression of them.
+    subject_to : Constraint, default=None
+        One constraint that is linear in the rates: ``fpr <= 0.01``, ``Precision() >= 0.9``, ``fpr <= 0.01 * tpr``.
+    prevalence : "running" or float, default="running"
+        The share of positives that the measure is taken at: that of the rows seen, or, for a sampler that draws other
+        shares than there will be, the true one.
+    dual_rates : {"counts", "surrogate"}, default="counts"
+        What the weights follow: the rates themselves, or means of the reward.
+    guard : bool, default=True
+        Weights are normalised, and neither class is ever rewarded for mistakes or forgotten. False is the papers'
+        algorithm to the letter, which begins with weights of 0.
+    reward : {"logistic", "hinge", "sigmoid", "ramp", "arctan", "erf"}, default="logistic"
+        Surrogate of a right answer.
+    width : float, default=1.0
+        Of the last four rewards.
+
+    Examples
+    --------
+    >>> import torch, steelyard.measures as m
+    >>> from steelyard.neural import MeasureLoss
+    >>> _ = torch.manual_seed(0)
+    >>> X = torch.randn(2000, 5); y = X[:, 0] + 0.3 * torch.randn(2000) > 1.5
+    >>> model, loss = torch.nn.Linear(5, 1), MeasureLoss(m.FBeta(1))
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    >>> for _ in range(100):
+    ...     optimizer.zero_grad(); loss(model(X), y).backward(); optimizer.step()
+    >>> bool(loss.measure > 0.7)
+    True
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        *,
+        subject_to: Constraint | None = None,
+        prevalence: Any = "running",
+        dual_rates: str = "counts",
+        guard: bool = True,
+        reward: str = "logistic",
+        width: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if not isinstance(measure, Measure):
+            raise TypeError(f"measure is a measure such as steelyard.measures.FBeta(1); got {measure!r}")
+        if dual_rates not in ("counts", "surrogate"):
+            raise ValueError(f"dual_rates is 'counts' or 'surrogate'; got {dual_rates!r}")
+        constraint = _one_constraint(subject_to)
+        self.task = Task(measure, constraint, _share(prevalence), dual_rates == "counts", bool(guard))
+        self.reward, self.width = check_reward(reward), float(width)
+        self.duals = Duals(self.task)
+
+    @property
+    def measure(self) -> Tensor:
+        """The measure at the rates of all rows that were weighed since the start, or since `forget`."""
+        with torch.no_grad():
+            neg, pos = self.duals.mean_credit(counts=True)
+            share, size = self.duals.share(), self.duals.sample_size()
+            return self.task.measure(pos, neg, share, sample_size=size)
+
+    @property
+    def rates(self) -> dict[str, Tensor]:
+        """The running TPR, TNR and share of positives."""
+        with torch.no_grad():
+            neg, pos = self.duals.mean_credit(counts=True)
+            return {"tpr": pos, "tnr": neg, "prevalence": self.duals.running_share()}
+
+    @torch.no_grad()
+    def forget(self, keep: float = 0.0) -> None:
+        """Let the rates seen so far count as a share of what they were: at the start of an epoch, say, so that the
+        weights follow the model as it is."""
+        self.duals.forget(keep)
+
+    def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+        """The loss of a batch: logits, labels {0, 1} or bool, and weights, of one shape but for axes of size 1."""
+        scores, positive, weights = _aligned(scores, labels, weights)
+        processes, rows = 1, scores.numel()
+        if self.training:
+            with torch.no_grad():
+                batch, processes = _summed(self._tally(scores.detach(), positive, weights))
+                self.duals.observe(batch)
+        total = missed_by(self.reward, scores, positive, self._row_weights(scores, positive, weights), self.width)
+        if self.training:
+            with torch.no_grad():
+                known = weights is None and processes == 1
+                self.duals.refresh(batch, rows if known else None)
+            mass: Any = rows if known else batch[0, MASS] / processes
+        else:
+            mass = rows if weights is None else weights.sum()
+        if isinstance(mass, int):
+            return total / max(mass, 1)
+        return total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+
+    def _row_weights(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Tensor:
+        pull = self.duals.row_weights()
+        if self.duals.reads_numbers() and scores.dtype == torch.get_default_dtype():
+            neg, pos = pull.tolist()
+        else:
+            neg, pos = pull.to(scores.dtype)
+        row = torch.where(positive, pos, neg)
+        return row if weights is None else row * weights
+
+    def _tally(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Tensor:
+        """Rows, their mass, that of right answers, and the sum of rewards: of all rows, and of the positive ones."""
+        z, kind = torch.where(positive, scores, -scores), self.duals.tally.dtype
+        right = z > 0.0
+        if weights is None and not self.task.needs_rewards:
+            counts = (right.sum(), positive.sum(), (right & positive).sum())
+            if self.duals.reads_numbers():
+                n, (called, pos, both) = scores.numel(), map(int, counts)
+                return torch.tensor([[n, n, called, 0], [pos, pos, both, 0]], dtype=kind)
+            called, pos, both = torch.stack(counts).to(kind)
+            n, zero = torch.full_like(pos, scores.numel()), torch.zeros_like(pos)
+            return torch.stack((n, n, called, zero, pos, pos, both, zero)).view(2, 4)
+        mass = torch.ones_like(z, dtype=kind) if weights is None else weights.detach().to(kind)
+        reward = 1.0 - torch.nan_to_num(shortfall(self.reward, z.to(kind), self.width), nan=1.0)
+        table = torch.stack((mass > 0.0, mass, mass * right, mass * reward))
+        return torch.stack((table.sum(1), (table * positive).sum(1)))
+
+    # -- what a module does with its buffers ----------------------------------------------------------------------
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> MeasureLoss:
+        """Move to a device; the duals stay double, whatever the model becomes (`half`, `bfloat16`, `float`)."""
+        held = dict(self.duals.named_buffers())
+        super()._apply(fn, recurse)
+        for name, before in held.items():
+            module, _, last = name.rpartition(".")
+            owner, after = self.duals.get_submodule(module), self.duals.get_buffer(name)
+            kind = torch.float32 if after.device.type == "mps" else torch.float64  # mps has no doubles
+            if after.dtype != kind:
+                setattr(owner, last, before.to(device=after.device, dtype=kind))
+        return self
+
+    def extra_repr(self) -> str:
+        task = self.task
+        parts = [repr(task.measure)]
+        if task.constraint is not None:
+            parts.append(f"subject_to={task.constraint!r}")
+        if task.prevalence is not None:
+            parts.append(f"prevalence={task.prevalence!r}")
+        return ", ".join([*parts, *([] if task.guard else ["guard=False"]), f"reward={self.reward!r}"])
+
+
+def _one_constraint(subject_to: Any) -> Constraint | None:
+    constraints = as_constraints(subject_to)
+    if len(constraints) > 1:
+        raise ValueError(f"a loss takes one constraint; got {len(constraints)}: {subject_to!r}")
+    if constraints and not constraints[0].is_linear:
+        raise ValueError(
+            f"{constraints[0]!r} is not linear in the rates; use a cap on fpr, or a floor of precision or recall"
+        )
+    return constraints[0] if constraints else None
+
+
+def _share(prevalence: Any) -> float | None:
+    if isinstance(prevalence, str) and prevalence == "running":
+        return None
+    if not isinstance(prevalence, numbers.Real) or not 0.0 < prevalence < 1.0:
+        raise ValueError(f"prevalence is 'running' or a share strictly between 0 and 1; got {prevalence!r}")
+    return float(prevalence)
+
+
+def _aligned(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """One axis each: scores in single or double precision, labels as booleans, weights like the scores."""
+    flat = scores.reshape(-1)
+    if not flat.is_floating_point():
+        raise TypeError(f"scores are logits of a float type; got {scores.dtype}")
+    if flat.dtype not in (torch.float32, torch.float64):
+        flat = flat.float()
+    for name, other in (("labels", labels), ("weights", weights)):
+        if other is not None and other.shape != scores.shape and _long(other.shape) != _long(scores.shape):
+            raise ValueError(f"scores have shape {tuple(scores.shape)}, and {name} {tuple(other.shape)}")
+    positive = labels.reshape(-1)
+    positive = positive if positive.dtype == torch.bool else positive > 0
+    return flat, positive, None if weights is None else weights.reshape(-1).to(flat.dtype)
+
+
+def _long(shape: Any) -> list[int]:
+    return [int(n) for n in shape if n != 1]
+
+
+def _summed(batch: Tensor) -> tuple[Tensor, int]:
+    """The tally of the batches of all processes, and how many there are."""
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
+        return batch, 1
+    distributed.all_reduce(batch)
+    return batch, distributed.get_world_size()

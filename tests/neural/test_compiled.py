@@ -1,0 +1,41 @@
+"""`torch.compile` takes the loss in one graph, and gives the same numbers."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra torch")
+
+import steelyard.measures as m  # noqa: E402
+from steelyard.neural import MeasureLoss  # noqa: E402
+
+CASES = [
+    {"measure": m.FBeta(1)},
+    {"measure": m.Recall(), "subject_to": m.fpr <= 0.1 * m.tpr},
+    {"measure": m.QMeasure(), "guard": False},
+]
+
+
+def same_numbers(settings, backend):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    plain, inner = MeasureLoss(**settings), MeasureLoss(**settings)
+    compiled = torch.compile(inner, backend=backend, fullgraph=True)
+    for _ in range(6):
+        s, y = torch.randn(64, dtype=torch.double), torch.rand(64) < 0.3
+        ours, theirs = s.clone().requires_grad_(), s.clone().requires_grad_()
+        first, second = plain(ours, y), compiled(theirs, y)
+        first.backward(), second.backward()
+        torch.testing.assert_close(first, second)
+        torch.testing.assert_close(ours.grad, theirs.grad)
+    for name, value in plain.state_dict().items():
+        torch.testing.assert_close(value, inner.state_dict()[name])
+
+
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_one_graph_with_the_same_numbers(settings):
+    same_numbers(settings, "eager")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_compiled_to_machine_code(settings):
+    same_numbers(settings, "inductor")
