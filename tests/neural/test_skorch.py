@@ -12,6 +12,12 @@ import steelyard.measures as m  # noqa: E402
 from steelyard.neural import MeasureLoss  # noqa: E402
 
 
+def two_columns(logits):
+    """skorch knows what to do with logits for losses of PyTorch only; others say so by ``predict_nonlinearity=``."""
+    positive = torch.sigmoid(logits)
+    return torch.stack((1.0 - positive, positive), 1)
+
+
 def test_as_the_criterion_of_skorch():
     torch.manual_seed(0)
     X, y = make_classification(2000, 10, n_informative=6, weights=[0.85], random_state=0)
@@ -19,6 +25,7 @@ def test_as_the_criterion_of_skorch():
         torch.nn.Sequential(torch.nn.Linear(10, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1), torch.nn.Flatten(0)),
         criterion=MeasureLoss,
         criterion__measure=m.FBeta(1),
+        predict_nonlinearity=two_columns,
         optimizer=torch.optim.Adam,
         lr=0.01,
         max_epochs=10,
