@@ -17,6 +17,7 @@ _HOMES = {
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
     "MeasureClassifier": "estimators.measure_classifier",
+    "NeuralMeasureClassifier": "neural.classifier",
     "NeymanPearsonClassifier": "estimators.neyman_pearson",
     "OnlineClassifier": "estimators.online",
     "QValueClassifier": "estimators.q_value",
@@ -50,6 +51,7 @@ __all__ = [
     "InfeasibleError",
     "MeasureClassifier",
     "ModelFileError",
+    "NeuralMeasureClassifier",
     "NeymanPearsonClassifier",
     "NeymanPearsonDisplay",
     "OnlineClassifier",
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "load",
     "measures",
+    "neural",
     "q_values",
     "quantification",
     "save",
@@ -70,7 +73,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from . import measures, quantification, streams
+    from . import measures, neural, quantification, streams
     from .estimators.cost_path import CostClassifier, CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from .estimators.structural import StructuralSVM
     from .estimators.threshold import ThresholdClassifier
     from .files import ModelFileError
+    from .neural.classifier import NeuralMeasureClassifier
     from .plots import (
         BiasDisplay,
         CostPathDisplay,
@@ -96,7 +100,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("measures", "quantification", "streams"):
+    if name in ("measures", "neural", "quantification", "streams"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)

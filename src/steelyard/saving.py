@@ -79,9 +79,11 @@ def _prove(data: bytes) -> None:
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, Description]:
     from .estimators import _saved
+    from .neural import _saved as _saved_networks
     from .quantification import _saved as _saved_counting
 
-    return {one.name: one for one in (*_saved.DESCRIPTIONS, *_saved_counting.DESCRIPTIONS)}
+    every = (*_saved.DESCRIPTIONS, *_saved_counting.DESCRIPTIONS, *_saved_networks.DESCRIPTIONS)
+    return {one.name: one for one in every}
 
 
 @lru_cache(maxsize=1)
