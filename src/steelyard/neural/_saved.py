@@ -58,8 +58,10 @@ def _without_code(model: Any) -> dict[str, Any]:
     return _PLAIN.state_of(model)
 
 
+# Of the default network; dropout is a share.
+SHAPE = frozen(Shape, {"n_features": SIZE, "width": SIZE, "depth": DEPTH, "dropout": Number(0.0, 1.0)})
 DESCRIPTIONS = (
-    frozen(Shape, {"n_features": SIZE, "width": SIZE, "depth": DEPTH, "dropout": Number(0.0, 1.0)}),
+    SHAPE,
     Description("FittedNetwork", FittedNetwork, _state_of, _make),
     Description(_PLAIN.name, _PLAIN.type, _without_code, _PLAIN.make),
 )

@@ -154,7 +154,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         max_epochs: int = 100,
         batch_size: Any = "auto",
         learning_rate: float = 2e-3,
-        weight_decay: float = 1e-2,
+        weight_decay: float = 0.1,
         patience: int = 15,
         width: int = 256,
         depth: int = 1,
@@ -237,7 +237,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
 
         device = resolve_device(self.device)
         seeds = rng.randint(2**31 - 1, size=2)
-        with torch.random.fork_rng():
+        # A module of the user's own may be large: it has all threads.
+        with torch.random.fork_rng(), training.one_thread(device if self.module is None else "meta"):
             torch.manual_seed(int(seeds[0]))
             shape = Shape(self.n_features_in_, int(self.width), int(self.depth), float(self.dropout))
             network = shape.module() if self.module is None else own_module(self.module, shape.n_features)
@@ -275,7 +276,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels: the positive class where the logit is strictly above `best_threshold_`."""
-        return self._labels(self._sign * self.decision_function(X) > 0.0)
+        above = self.decision_function(X)
+        return self._labels(self._sign * above > 0.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from .loss import MeasureLoss
 
 Array = NDArray[np.float64]
 Tensor = torch.Tensor
+STEP_THREADS = 1  # a step of a small network is a millisecond: threads would wait for each other more than they work
 AT_ONCE = 8192  # rows scored at once: a few MB at the widths used here
 KEPT = 0.1  # of the rates of the epoch before, so that an epoch does not begin with rates of one batch
 
@@ -136,6 +138,18 @@ def train(
         raise FloatingPointError(str(status))
     best.status, best.history = status, history
     return best
+
+
+@contextmanager
+def one_thread(device: Any) -> Iterator[None]:
+    """On a processor, steps by `STEP_THREADS`; also, sums then have the same bits on every machine of a kind."""
+    before = torch.get_num_threads()
+    try:
+        if torch.device(device).type == "cpu":
+            torch.set_num_threads(STEP_THREADS)
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def value_of(scores: Array, judge: Part, goal: Goal) -> float:
