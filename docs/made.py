@@ -14,6 +14,7 @@ import made_batch
 import made_counting
 import made_full_size
 import made_inside
+import made_neural
 import made_neyman_pearson
 import made_online
 import made_path
@@ -144,6 +145,7 @@ FROM = {  # tables made from a file of another name
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
     **made_counting.FROM,
+    **made_neural.FROM,
     **made_neyman_pearson.FROM,
 }
 TABLES = {
@@ -180,5 +182,6 @@ TABLES = {
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_counting.TABLES,
     **made_inside.TABLES,
+    **made_neural.TABLES,
     **made_neyman_pearson.TABLES,
 }

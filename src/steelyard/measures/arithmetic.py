@@ -67,7 +67,7 @@ class Constant(Measure):
         return (self.number,)
 
     def _evaluate(self, point: Point, memo: dict[int, Array]) -> Array:
-        return namespace.constant(self.number, point.tpr)  # type: ignore[no-any-return]
+        return namespace.constant(self.number, point.tpr)
 
     def _differentiate(self, point: Point, memo: Any) -> tuple[Array, Array, Array]:
         zero = namespace.constant(0.0, point.tpr)

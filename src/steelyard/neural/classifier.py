@@ -79,7 +79,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         Training ends when the measure of the rows left out has not risen for so many epochs.
     width, depth : int
         Of the default network: units in a layer, and residual blocks of two layers.
-    dropout : float, default=0.2
+    dropout : float, default=0.3
     reward : {"hinge", "logistic", "sigmoid", "ramp", "arctan", "erf"}, default="hinge"
         Surrogate of a right answer in the loss.
     cv : float or one split, default=0.2
@@ -158,7 +158,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         patience: int = 15,
         width: int = 256,
         depth: int = 1,
-        dropout: float = 0.2,
+        dropout: float = 0.3,
         reward: str = "hinge",
         cv: Any = 0.2,
         device: Any = "auto",
