@@ -125,7 +125,7 @@ class Duals(torch.nn.Module):
         if torch.compiler.is_compiling():
             return True
         if self.reads_numbers():
-            return float(self.tally[0, MASS]) >= STALE * float(self.looked_at)
+            return bool(self.tally.numpy()[0, MASS] >= STALE * self.looked_at.item())
         if exact_rows is None or self._known is None:
             self._known = None
             return True

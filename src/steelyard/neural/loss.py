@@ -17,6 +17,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..measures import Constraint, Measure
 from ..measures.constraints import as_constraints
 from ._torch import torch
@@ -116,37 +118,36 @@ class MeasureLoss(torch.nn.Module):
             with torch.no_grad():
                 batch, processes = _summed(self._tally(scores.detach(), positive, weights))
                 self.duals.observe(batch)
-        total = missed_by(self.reward, scores, positive, self._row_weights(scores, positive, weights), self.width)
+        known = weights is None and processes == 1
+        row = self._row_weights(scores, positive, max(rows, 1) if known else 1)
+        row = row if weights is None else row * weights
+        total = missed_by(self.reward, scores, positive, row, self.width)
         if self.training:
             with torch.no_grad():
-                known = weights is None and processes == 1
                 self.duals.refresh(batch, rows if known else None)
-            mass: Any = rows if known else batch[0, MASS] / processes
-        else:
-            mass = rows if weights is None else weights.sum()
-        if isinstance(mass, int):
-            return total / max(mass, 1)
+        if known:
+            return total
+        mass = batch[0, MASS] / processes if self.training else weights.sum()
         return total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
 
-    def _row_weights(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Tensor:
+    def _row_weights(self, scores: Tensor, positive: Tensor, rows: int) -> Tensor:
+        """The weights of the rows by their class, each a share of so many rows."""
         pull = self.duals.row_weights()
         if self.duals.reads_numbers() and scores.dtype == torch.get_default_dtype():
             neg, pos = pull.tolist()
-        else:
-            neg, pos = pull.to(scores.dtype)
-        row = torch.where(positive, pos, neg)
-        return row if weights is None else row * weights
+            return torch.where(positive, pos / rows, neg / rows)
+        neg, pos = (pull / rows).to(scores.dtype)
+        return torch.where(positive, pos, neg)
 
     def _tally(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Tensor:
         """Rows, their mass, that of right answers, and the sum of rewards: of all rows, and of the positive ones."""
-        z, kind = torch.where(positive, scores, -scores), self.duals.tally.dtype
+        kind = self.duals.tally.dtype
+        if weights is None and not self.task.needs_rewards and self.duals.reads_numbers():
+            return torch.tensor(_counts(scores.numpy(), positive.numpy()), dtype=kind)
+        z = torch.where(positive, scores, -scores)
         right = z > 0.0
         if weights is None and not self.task.needs_rewards:
-            counts = (right.sum(), positive.sum(), (right & positive).sum())
-            if self.duals.reads_numbers():
-                n, (called, pos, both) = scores.numel(), map(int, counts)
-                return torch.tensor([[n, n, called, 0], [pos, pos, both, 0]], dtype=kind)
-            called, pos, both = torch.stack(counts).to(kind)
+            called, pos, both = torch.stack((right.sum(), positive.sum(), (right & positive).sum())).to(kind)
             n, zero = torch.full_like(pos, scores.numel()), torch.zeros_like(pos)
             return torch.stack((n, n, called, zero, pos, pos, both, zero)).view(2, 4)
         mass = torch.ones_like(z, dtype=kind) if weights is None else weights.detach().to(kind)
@@ -175,6 +176,14 @@ class MeasureLoss(torch.nn.Module):
         if task.prevalence is not None:
             parts.append(f"prevalence={task.prevalence!r}")
         return ", ".join([*parts, *([] if task.guard else ["guard=False"]), f"reward={self.reward!r}"])
+
+
+def _counts(scores: np.ndarray, positive: np.ndarray) -> list[list[int]]:
+    """The tally of rows without weights, by numpy: on a batch of few rows it is several times faster."""
+    n, pos = len(scores), int(np.count_nonzero(positive))
+    both = int(np.count_nonzero((scores > 0.0) & positive))
+    right = both + int(np.count_nonzero((scores < 0.0) & ~positive))
+    return [[n, n, right, 0], [pos, pos, both, 0]]
 
 
 def _one_constraint(subject_to: Any) -> Constraint | None:
