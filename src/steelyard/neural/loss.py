@@ -113,22 +113,26 @@ class MeasureLoss(torch.nn.Module):
     def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """The loss of a batch: logits, labels {0, 1} or bool, and weights, of one shape but for axes of size 1."""
         scores, positive, weights = _aligned(scores, labels, weights)
-        processes, rows = 1, scores.numel()
+        row, mass = self._weigh(scores.detach(), positive, weights)
+        total = missed_by(self.reward, scores, positive, row if weights is None else row * weights, self.width)
+        return total if mass is None else total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+
+    @torch.no_grad()
+    def _weigh(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The weights of the rows by their class, after the batch was counted and before it moves them; and the mass to
+        divide by, None if that is done. Across processes the mean over all their rows is what DDP's mean of gradients
+        has to become."""
+        duals, processes, rows = self.duals, 1, scores.numel()
         if self.training:
-            with torch.no_grad():
-                batch, processes = _summed(self._tally(scores.detach(), positive, weights))
-                self.duals.observe(batch)
+            batch, processes = _summed(self._tally(scores, positive, weights))
+            duals.observe(batch)
         known = weights is None and processes == 1
         row = self._row_weights(scores, positive, max(rows, 1) if known else 1)
-        row = row if weights is None else row * weights
-        total = missed_by(self.reward, scores, positive, row, self.width)
         if self.training:
-            with torch.no_grad():
-                self.duals.refresh(batch, rows if known else None)
+            duals.refresh(batch, rows if known else None)
         if known:
-            return total
-        mass = batch[0, MASS] / processes if self.training else weights.sum()
-        return total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+            return row, None
+        return row, batch[0, MASS] / processes if self.training else weights.sum()
 
     def _row_weights(self, scores: Tensor, positive: Tensor, rows: int) -> Tensor:
         """The weights of the rows by their class, each a share of so many rows."""

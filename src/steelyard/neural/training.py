@@ -113,7 +113,7 @@ def train(
     epoch = 0
     try:
         for epoch in range(1, schedule.max_epochs + 1):
-            mean = _epoch(network, averaged, loss, optimizer, batches, epoch, schedule)
+            mean = _epoch(network, averaged, loss, optimizer, batches, epoch, bool(goal.constraints))
             scores = score_rows(averaged, judge.X, schedule.device, torch.float32)
             if not np.isfinite(scores).all():
                 status = Status(
@@ -163,11 +163,12 @@ def value_of(scores: Array, judge: Part, goal: Goal) -> float:
 
 
 def _epoch(
-    network: Any, averaged: Any, loss: MeasureLoss, optimizer: Any, batches: _Batches, epoch: int, schedule: Schedule
+    network: Any, averaged: Any, loss: MeasureLoss, optimizer: Any, batches: _Batches, epoch: int, constrained: bool
 ) -> float:
     """One time over the rows; the mean of the loss."""
     network.train(), loss.train()
-    loss.forget(KEPT)
+    if not constrained:  # a multiplier settles by the number of rows that have moved it
+        loss.forget(KEPT)
     total, count = 0.0, 0
     # The average spans about an epoch, and in the first ones as much as there is.
     decay = min(1.0 - 1.0 / max(len(batches), 2), epoch / (epoch + 9.0))
