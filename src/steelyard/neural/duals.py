@@ -9,7 +9,7 @@ weights are looked at anew. A batch of one row does exactly what the compiled lo
               numerator - level * denominator, at the level of the running rates
     constraint  a P + b N + c >= 0 with multiplier lam: the weights of M + lam (a P + b N + c), lam moving by factors
 
-All of it is tensor arithmetic: no device is waited for, and `torch.compile` may trace it. Buffers are double, whatever
+All of it is tensor arithmetic: no device is waited for. Buffers are double, whatever
 the model's type, since counts of a million rows have no place in half precision.
 """
 

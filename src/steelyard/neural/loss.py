@@ -63,7 +63,7 @@ class MeasureLoss(torch.nn.Module):
     >>> model, loss = torch.nn.Linear(5, 1), MeasureLoss(m.FBeta(1))
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     >>> for _ in range(100):
-    ...     optimizer.zero_grad(); loss(model(X), y).backward(); optimizer.step()
+    ...     loss.forget(0.5); optimizer.zero_grad(); loss(model(X), y).backward(); optimizer.step()
     >>> bool(loss.measure > 0.7)
     True
     """
@@ -117,6 +117,8 @@ class MeasureLoss(torch.nn.Module):
         total = missed_by(self.reward, scores, positive, row if weights is None else row * weights, self.width)
         return total if mass is None else total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
 
+    # Not compiled: a compiled backward pass would compute the weights once more, from buffers that have moved on.
+    @torch.compiler.disable
     @torch.no_grad()
     def _weigh(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """The weights of the rows by their class, after the batch was counted and before it moves them; and the mass to
