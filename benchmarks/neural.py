@@ -121,8 +121,8 @@ def quality(sets, goals, seeds, rows, quick):
 
 
 def overhead(device, rows, batches=300, repeats=5):
-    """Seconds a step of a 3-layer MLP with Adam, in turns: the mean of the faster half of the steps (looks at the measure
-    are rare after the first hundred), the best of the repeats; on a processor its seconds, which other work moves less."""
+    """Seconds a step of a 3-layer MLP with Adam, in turns: the mean of the faster half of the steps (looks at the
+    measure are rare after the first hundred), the best of the repeats; processor seconds where there is no GPU."""
     clock = time.process_time if device == "cpu" else time.perf_counter
     torch.manual_seed(0)
     X, y = torch.randn(rows, 54, device=device), (torch.rand(rows, device=device) < 0.2).float()
