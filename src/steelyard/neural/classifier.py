@@ -49,7 +49,7 @@ SMALLEST, LARGEST, STEPS = (
     16,
     256,
     32,
-)  # "auto" batches: 32 steps an epoch, in batches of 16 to 256 (benchmarks/neural.py)
+)  # "auto" batches: 32 steps an epoch; round numbers, not tuned
 STOPS = 0.2  # with delta: the share of the other rows that judges the epochs
 WARNED = {Ended.STOPPED: UserWarning, Ended.TROUBLE: ConvergenceWarning}
 

@@ -15,7 +15,7 @@ from ._torch import torch
 
 Tensor = torch.Tensor
 nn = torch.nn
-LIMIT = 3.0  # standard deviations at which a column bends: Holzmueller et al., who tuned it on 71 sets
+LIMIT = 3.0  # standard deviations at which a column bends, as in Holzmueller et al.; not tuned here
 
 
 class TableNet(nn.Module):
