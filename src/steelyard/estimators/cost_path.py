@@ -338,6 +338,7 @@ class CostPath(BinaryMixin, PathEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
+        check_is_fitted(self)
         edge = 0.5 / self._sample_size
         if is_elsewhere(X):
             rows = _on_tensors.rows_to_score(self, X).with_constant(float(bool(self.fit_intercept)))
