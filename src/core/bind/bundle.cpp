@@ -38,9 +38,9 @@ class ClassRisksIn {
 public:
     ClassRisksIn(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const std::string& loss, int n_threads)
         : rows_(rows),
-          y_(checked(std::move(y), "y")),
+          y_(std::move(y)),
           weight_(std::move(weight)),
-          risks_(*rows_, y_.data(), weight_ ? checked(*weight_, "sample_weight").data() : nullptr, loss_of(loss),
+          risks_(*rows_, checked(y_, "y"), weight_ ? checked(*weight_, "sample_weight") : nullptr, loss_of(loss),
                  n_threads) {}
 
     Index n_cols() const { return risks_.n_cols(); }
@@ -90,9 +90,9 @@ public:
     }
 
 private:
-    const Doubles& checked(const Doubles& given, const char* what) const {
+    const double* checked(const Doubles& given, const char* what) const {
         rows_.check_length(given.shape(0), what);
-        return given;
+        return given.data();
     }
 
     template <class Task>

@@ -10,8 +10,6 @@
 #include "bind/arrays.hpp"
 #include "bind/path.hpp"
 
-namespace nb = nanobind;
-
 namespace steelyard {
 
 namespace {

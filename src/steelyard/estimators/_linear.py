@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..rows import Rows
 from ..tensors import is_elsewhere
 from . import _on_tensors as on_tensors
 from ._binary import BinaryMixin
@@ -40,3 +41,9 @@ class LinearMixin(BinaryMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def typical_norm(rows: Rows, weight: np.ndarray | None) -> float:
+    """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
+    norm = float(np.sqrt(np.average(rows.squared_norms(), weights=weight)))
+    return norm if 0.0 < norm < np.inf else 1.0

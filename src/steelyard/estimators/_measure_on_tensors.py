@@ -38,6 +38,11 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any, goal: Goal) -> Any:
     if rows.n_rows <= HOST_ROWS:
         parts = (part if part is None or not hasattr(part, "cpu") else host(part) for part in (y, sample_weight))
         return estimator.fit(host(rows.X), *parts)
+    if estimator.delta is not None:
+        raise ValueError(
+            f"delta is for up to {HOST_ROWS} rows of a tensor; beyond, fit without it and promise by "
+            "ThresholdClassifier(FrozenEstimator(model), ..., delta=...) on rows left out"
+        )
     with as_before(estimator):
         _every(estimator.cv)
         labels = TensorLabels.of(y, estimator.pos_label, rows.X.device, rows.n_rows)
@@ -70,7 +75,7 @@ def _search(estimator: Any, rows: Any, labels: TensorLabels, weight: Tensor | No
         counts = np.ones(len(signs))
     mass = counts if weight is None else counts * host(weight[which])
     data = Labelled(rows.in_memory(which), signs, None if (mass == 1.0).all() else mass, thinning)
-    found = estimator._search(Sample(data, estimator._splits(signs > 0).pairs), goal)
+    found = estimator._search(Sample(data, estimator._splits(signs > 0, None).pairs), goal)
     if isinstance(found.chosen.model, CostModel):
         return found.chosen.model
     ranked = found.exploration.short_list(len(found.exploration.candidates))
@@ -147,7 +152,7 @@ def _refit(estimator: Any, model: CostModel, data: Final) -> None:
     offset = data.rows.constant * final.w[-1] if estimator.fit_intercept else 0.0
     estimator.C_, estimator.loss_, estimator.costs_ = model.C, model.loss, (model.c_pos, model.c_neg)
     estimator.gap_, estimator.n_iter_, estimator.best_score_ = final.gap, max(1, final.n_iter), best.value
-    estimator.frontier_ = points.thinned()
+    estimator.frontier_, estimator.promise_ = points.thinned(), None
     estimator._set_model(final.w[: estimator.n_features_in_], offset - threshold)
     if estimator.verbose:
         print(f"MeasureClassifier: {model}, {best.value:.4f} on rows left out, gap {final.gap:.1e}")

@@ -21,7 +21,6 @@ from sklearn.utils import check_random_state
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
-from ..rows import Rows
 from ..solvers.linear import cost_sensitive
 from ..solvers.search.can import can
 from ..solvers.search.exploration import Candidate, Exploration, Sample
@@ -45,7 +44,7 @@ from ..tensors import is_elsewhere
 from . import _measure_on_tensors
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
-from ._linear import LinearMixin
+from ._linear import LinearMixin, typical_norm
 from ._parameters import (
     ANYTHING,
     CV,
@@ -234,7 +233,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
             asked = asked_of(tuple(goal.constraints), goal.measure, self.delta, weight)
             splits = self._splits(labels.is_positive, asked)
-            rows = rows.packed().with_constant(_typical_norm(rows, weight) if self.fit_intercept else 0.0)
+            rows = rows.packed().with_constant(typical_norm(rows, weight) if self.fit_intercept else 0.0)
             data = Labelled(rows, labels.signs, weight)
             if asked is None:
                 found = self._search(Sample(data, splits.pairs), goal)
@@ -397,9 +396,3 @@ def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
         if not constraint.is_linear:
             raise ValueError(f"{constraint!r} is not linear in the rates; give a cap or a floor such as fpr <= 0.01")
     return constraints
-
-
-def _typical_norm(rows: Rows, weight: Array | None) -> float:
-    """Root mean square length of a row: a constant column of this size neither dominates nor is regularised away."""
-    norm = float(np.sqrt(np.average(rows.squared_norms(), weights=weight)))
-    return norm if 0.0 < norm < np.inf else 1.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators._saved import ANY_NUMBER, BINARY, SEEN, estimator
+from ..estimators._saved import ANY_NUMBER, BINARY, PROMISE, SEEN, estimator
 from ..estimators._saved_parts import frozen
 from ..files.errors import ModelFileError
 from ..files.kinds import COUNT, REAL, Array, ByName, Fields, Is, Number, check_fields, fits
@@ -48,6 +48,7 @@ def _sound(model: Any) -> None:
 FITTED: Fields = {
     **SEEN, **BINARY, "network_": Is(FittedNetwork), "best_threshold_": REAL, "best_score_": ANY_NUMBER,
     "frontier_": Is(Frontier), "history_": HISTORY, "n_iter_": COUNT, "best_epoch_": COUNT, "status_": Is(Status),
+    "promise_": PROMISE,
 }  # fmt: skip
 _PLAIN = estimator(NeuralMeasureClassifier, FITTED, _sound)
 

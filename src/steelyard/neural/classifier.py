@@ -42,14 +42,12 @@ from ..estimators.threshold import DELTA, ThresholdClassifier
 from ..measures import Constraint, FBeta, Measure
 from ..measures.constraints import as_constraints
 from ..solvers.status import Ended
+from ..statistics.promises.promise import asked_of
 from ..statistics.resampling import Goal
 from .fitted import FittedNetwork, Shape, resolve_device
 
-SMALLEST, LARGEST, STEPS = (
-    16,
-    256,
-    32,
-)  # "auto" batches: 32 steps an epoch; round numbers, not tuned
+# "auto" batches: 32 steps an epoch; round numbers, not tuned.
+SMALLEST, LARGEST, STEPS = 16, 256, 32
 STOPS = 0.2  # with delta: the share of the other rows that judges the epochs
 WARNED = {Ended.STOPPED: UserWarning, Ended.TROUBLE: ConvergenceWarning}
 
@@ -67,8 +65,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
     subject_to : Constraint or list of them, default=None
         Such as ``fpr <= 0.01``. The loss takes the first one that is linear in the rates, the threshold all.
     delta : float, default=None
-        If given, the one constraint ``fpr <= a`` (or ``fnr <= a``) holds on *unseen* data with probability
-        ``1 - delta``: the rows that set the threshold are used for nothing else.
+        If given, the constraints hold on *unseen* data with probability ``1 - delta``, as for `ThresholdClassifier`:
+        the rows that set the threshold are used for nothing else.
     max_epochs : int, default=100
         At most so many times over the rows.
     batch_size : int or "auto", default="auto"
@@ -104,6 +102,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         The weights; ``network_.module()`` is the module.
     best_threshold_, best_score_ : float
         The threshold of the logits, and the measure there on the rows left out.
+    promise_ : Promise or None
+        What was promised, with `delta`.
     frontier_ : Frontier
         `thresholds`, `tpr`, `tnr` of every operating point on those rows.
     history_ : dict of ndarray
@@ -192,6 +192,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
 
         self._check_parameters()
         goal = Goal(self.measure, as_constraints(self.subject_to))
+        asked = asked_of(tuple(goal.constraints), self.measure, self.delta, sample_weight)
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)
@@ -200,7 +201,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
             if weight is not None and not weight.all():
                 part = part.take(np.flatnonzero(weight))
             rng = check_random_state(self.random_state)
-            learn, stop, held = self._parts(part.is_positive, rng)
+            learn, stop, held = self._parts(part.is_positive, rng, plain=asked is not None and not asked.by_class)
             trained, network = self._train(part.take(learn), part.take(stop), goal, rng)
             held_part = part.take(held)
             scores = trained.scores if held is stop else network.scores(held_part.X, self.device)
@@ -209,14 +210,14 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
             self.network_, self.history_ = network, {k: np.array(v) for k, v in trained.history.items()}
             self.n_iter_, self.best_epoch_, self.status_ = len(trained.history["loss"]), trained.epoch, trained.status
             self.best_threshold_, self.best_score_ = tuned.best_threshold_, tuned.best_score_
-            self.frontier_ = tuned.frontier_
+            self.frontier_, self.promise_ = tuned.frontier_, tuned.promise_
         if trained.status.ended in WARNED:
             warnings.warn(str(trained.status), WARNED[trained.status.ended], stacklevel=2)
         return self
 
-    def _parts(self, is_positive: NDArray[np.bool_], rng: Any) -> tuple[Any, Any, Any]:
-        """The rows to learn from, to judge the epochs by, and to set the threshold on."""
-        splits = read_cv(self.cv, Stratum.of(is_positive), rng)
+    def _parts(self, is_positive: NDArray[np.bool_], rng: Any, plain: bool) -> tuple[Any, Any, Any]:
+        """The rows to learn from, to judge the epochs by, and to set the threshold on: a plain sample, if asked for."""
+        splits = read_cv(self.cv, Stratum.of(is_positive, plain=plain), rng)
         if len(splits.pairs) != 1:
             raise ValueError(
                 f"one part of the rows is left out to judge a network: give a share such as cv=0.2; got {self.cv!r}"
