@@ -19,7 +19,7 @@ def table(found):
     sets = len({record["set"] for record in found["records"]})
     seconds = ", ".join(f"{size} in {one:.1f} s" for size, one in found["speed"].items())
     note = (
-        f"Offsets over {sets} sets, {found['splits']} splits each: the mean on the test rows, and the lead over the same "
+        f"Offsets over {sets} sets, {found['splits']} splits each: the mean on test rows, and the lead over the same "
         "model's argmax, over the model with class_weight='balanced', and over one-vs-rest models with tuned "
         "thresholds, with its standard error over sets; bold where Wilcoxon's test says p < 0.05; sets won/tied/lost. "
         f"Time of the search alone, macro F1 of simulated probabilities: {seconds}."
