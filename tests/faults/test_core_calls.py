@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faults import FULL
+from faults import only_full
 from faults.fuzz_core import BINDINGS
 from faults.inputs import in_fork
 from steelyard import _core
@@ -35,9 +35,10 @@ def test_odd_calls_of_the_core_end():
 
 
 @pytest.mark.slow
+@only_full
 @pytest.mark.parametrize("name", BINDINGS)
 def test_odd_calls_of_every_binding_end(name):
-    fuzzed(name, 2, 300 if FULL else 5)
+    fuzzed(name, 2, 300)
 
 
 def rows():

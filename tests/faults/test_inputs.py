@@ -1,12 +1,13 @@
 """Bad and odd input in processes of their own: the right answer or a clear error, no crash, no hang, nothing in silence.
 
-The table is inputs.py's. By default a few estimators and a part of it, with ``-m slow`` everything.
+The table is inputs.py's. By default a few estimators and a part of it, with ``STEELYARD_FAULTS=full`` everything.
 """
 
 import re
 
 import pytest
 
+from faults import only_full
 from faults.inputs import BAD, INPUTS, ours, trials
 
 MAKE = ours()
@@ -37,6 +38,7 @@ def test_part_of_the_table(name):
 
 
 @pytest.mark.slow
+@only_full
 @pytest.mark.parametrize("name", MAKE)
 def test_the_whole_table(name):
     check(name)

@@ -1,8 +1,7 @@
 """No memory is a MemoryError, and the estimator is as it was before.
 
 The shim (no_memory.cpp) is compiled here and loaded before Python; no_memory.py has the tries. By default a few calls of a
-few estimators, with ``-m slow`` one allocation in 40 of every call of every estimator, with ``STEELYARD_FAULTS=full`` the
-first 2,000 allocations, each.
+few estimators; with ``STEELYARD_FAULTS=full`` the first 2,000 allocations of every call of every estimator, each.
 """
 
 import json
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faults import FULL, saved_models
+from faults import FULL, only_full, saved_models
 from faults.scale import LIMITED
 
 HERE = Path(__file__).parent
@@ -57,6 +56,7 @@ def test_without_memory_the_core_raises_and_nothing_changes(shim, name, kind):
 
 @needs_compiler
 @pytest.mark.slow
+@only_full
 @pytest.mark.parametrize("name", NAMES)
 def test_every_call_of_every_estimator_without_memory_in_the_core(shim, name):
     check(shim, "core", LIMIT, STRIDE, name)
@@ -64,6 +64,7 @@ def test_every_call_of_every_estimator_without_memory_in_the_core(shim, name):
 
 @needs_compiler
 @pytest.mark.slow
+@only_full
 @pytest.mark.parametrize("name", NAMES)
 def test_and_without_memory_anywhere(shim, name):
     check(shim, "all", LIMIT, STRIDE, name)
@@ -83,6 +84,7 @@ def test_a_limit_on_memory_is_no_crash():
 
 
 @pytest.mark.slow
+@only_full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("times", [0.3, 1.5])
 @pytest.mark.parametrize("name", LIMITED)

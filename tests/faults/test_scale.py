@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faults import FULL
+from faults import FULL, only_full
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -31,6 +31,7 @@ def test_the_memory_of_a_stream_does_not_grow():
 
 
 @pytest.mark.slow
+@only_full
 def test_a_fit_beside_two_busy_loops_takes_at_most_four_times_as_long():
     found = measured("crowd")
     assert found["busy"] <= 4.0 * found["idle"]
