@@ -1,8 +1,15 @@
 """What tests of every layer share."""
 
+import os
 import signal
 
 import pytest
+
+# Before numpy is loaded, here and in the processes that tests start. Rows of tests are few: a second thread of the BLAS
+# only waits for the first, and takes its core from it (five times the CPU seconds in scikit-learn's checks, beside other
+# work). Threads of ours are `n_jobs`, and not touched by this.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 
 @pytest.fixture
