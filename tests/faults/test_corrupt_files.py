@@ -18,7 +18,7 @@ from faults.broken_disk import learn
 HERE = Path(__file__).parent
 NEEDS_SKOPS = pytest.mark.skipif(importlib.util.find_spec("skops") is None, reason="skops is not installed")
 WITH_SKOPS = [pytest.param(name, marks=NEEDS_SKOPS) for name in saved_models.SKOPS]
-QUICK = ("online", "path", "checkpoint")
+QUICK = ("path", "checkpoint")  # a checkpoint holds an online learner
 N_DAMAGED, N_FORGED = (10_000, 2_000) if FULL else (150, 40)
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from faults import FULL
 
 HERE = Path(__file__).parent
@@ -17,25 +19,27 @@ MODEL = [f"model: {how}" for how in ("kill before", "kill after", "ENOSPC", "EIO
 CHECKPOINT = [f"checkpoint: {how}" for how in ("kill before", "kill after")]
 
 
-def tried(cases, folder):
-    """How often each case was tried; all of them went right."""
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    """How often each case was tried, by one process for all; all of them went right."""
+    cases, folder = [*MODEL, *CHECKPOINT, "random kills"], tmp_path_factory.mktemp("disk")
     ended = subprocess.run(
         [sys.executable, str(HERE / "broken_disk.py"), str(folder), str(N_KILLS), str(N_CHUNKS), *cases],
         capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-3000:]
     found = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert [one["wrong"] for one in found] == [[]] * len(cases), ended.stderr[-3000:]
-    return [one["tries"] for one in found]
+    assert {one["case"]: one["wrong"] for one in found} == {case: [] for case in cases}, ended.stderr[-3000:]
+    return {one["case"]: one["tries"] for one in found}
 
 
-def test_a_model_is_saved_or_the_old_one_is_there(tmp_path):
-    assert min(tried(MODEL, tmp_path)) >= 10
+def test_a_model_is_saved_or_the_old_one_is_there(tried):
+    assert min(tried[name] for name in MODEL) >= 10
 
 
-def test_a_killed_run_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
-    assert min(tried(CHECKPOINT, tmp_path)) > 25
+def test_a_killed_run_goes_on_from_its_checkpoint_with_the_same_bits(tried):
+    assert min(tried[name] for name in CHECKPOINT) > 25
 
 
-def test_a_run_killed_at_random_goes_on_with_the_same_bits(tmp_path):
-    assert tried(["random kills"], tmp_path) >= [N_KILLS]
+def test_a_run_killed_at_random_goes_on_with_the_same_bits(tried):
+    assert tried["random kills"] >= N_KILLS

@@ -12,7 +12,7 @@ from faults.interrupts import CASES, Child
 
 SECONDS = 0.3
 TRIES = 3
-QUICK = ("OnlineClassifier", "MeasureClassifier, float32", "CostPath.predict_proba")
+QUICK = ("OnlineClassifier", "CostPath, exact", "CostPath.predict_proba")
 
 
 def check(name, moments):

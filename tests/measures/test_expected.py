@@ -15,14 +15,11 @@ PROBABILITY = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
 
 def expectation(p, labels, beta):
     """Over all outcomes; F is 1 when nothing is positive and nothing called, and 0 wherever else it is 0/0."""
-    total = 0.0
-    for outcome in product([0, 1], repeat=len(p)):
-        truth = np.array(outcome)
-        chance = np.prod(np.where(truth == 1, p, 1 - p))
-        below = beta**2 * truth.sum() + labels.sum()
-        f = (1 + beta**2) * (truth & labels).sum() / below if below else 0.0
-        total += chance * (1.0 if truth.sum() + labels.sum() == 0 else f)
-    return total
+    truth = np.array(list(product([0, 1], repeat=len(p))))
+    chance = np.prod(np.where(truth == 1, p, 1 - p), axis=1)
+    below = beta**2 * truth.sum(axis=1) + labels.sum()
+    f = np.divide((1 + beta**2) * (truth & labels).sum(axis=1), below, out=np.zeros(len(truth)), where=below > 0)
+    return chance @ np.where(truth.sum(axis=1) + labels.sum() == 0, 1.0, f)
 
 
 @settings(deadline=None, max_examples=100)

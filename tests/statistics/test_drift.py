@@ -39,9 +39,8 @@ def test_the_normal_tail_would_be_far_off():
     assert found > 100 * 2 * norm.sf(z)
 
 
-@pytest.mark.parametrize(
-    "shape", [(0.3, 6.0), *(pytest.param(shape, marks=pytest.mark.slow) for shape in ((2.0, 2.0), (5.0, 0.5)))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(0.3, 6.0), (2.0, 2.0), (5.0, 0.5)])
 def test_tail_of_scores_is_that_of_draws(shape):
     n, b = 200, 400
     window, before = RNG.beta(*shape, n), RNG.beta(*shape, b)

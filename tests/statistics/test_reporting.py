@@ -18,6 +18,7 @@ def test_a_rate_has_the_interval_of_jeffreys():
     assert "200 rows, 95 % intervals" in repr(found)
 
 
+@pytest.mark.slow
 def test_coverage_is_near_the_nominal_one():
     rng, names = np.random.default_rng(0), ("tpr", "fpr", "Precision()", "FBeta(beta=1)", "prevalence")
     shares = np.array([0.15, 0.05, 0.1, 0.7])
