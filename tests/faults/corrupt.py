@@ -1,17 +1,23 @@
-"""Damages files on purpose, in a process of its own: ``python corrupt.py FILE DAMAGED FORGED SEED``.
+"""Damages files on purpose, in processes of their own: ``python corrupt.py DAMAGED FORGED FILE...``.
+
+Each file has a fork to itself, so that none but the first waits for the imports; its seed is the name of its folder.
 
 "damage" is what disks and networks do: bytes cut off, flipped, zeroed, added. "forge" is what somebody with a
 grudge does: any part of the file is changed, and all checksums are made to fit again. Prints how many files loaded, and
-how many of the models that came out answered. Ends with an error as soon as anything but a `ModelFileError` comes of
+how many of the models that came out answered, as a line of JSON. A fork ends with an error as soon as anything but a `ModelFileError` comes of
 loading, anything but a ValueError of asking, one file takes more than a second, or asks for gigabytes.
 """
 
 import json
+import os
 import random
 import resource
+import signal
 import sys
 import time
+import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -156,21 +162,46 @@ def try_all(how, good, kind, count, seed):
                 answered += ask(found, kind)
             except Exception as error:
                 raise AssertionError(f"number {number}, when asked") from error
-    print(f"{how}: {loaded} loaded, {answered} answered")
+    return f"{how}: {loaded} loaded, {answered} answered"
 
 
-def main(file, n_damaged, n_forged, seed):
+def limit_memory():
     with open("/proc/self/statm") as statm:
         taken = int(statm.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
+
+
+def try_file(file, n_damaged, n_forged):
+    """What came of it, in words; an error is said on stderr, and a crash says nothing."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            limit_memory()
+            signal.alarm(60 + (n_damaged + n_forged) // 2)  # a hang ends here
+            good, kind = Path(file).read_bytes(), "checkpoint" if file.endswith("ckpt") else "model"
+            seed = Path(file).parent.name
+            ends = [try_all("damage", good, kind, n_damaged, seed), try_all("forge", good, kind, n_forged, seed)]
+            os.write(write, "\n".join(ends).encode())
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        said = answer.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
+
+
+def main(n_damaged, n_forged, files):
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    with open(file, "rb") as opened:
-        good = opened.read()
-    kind = "checkpoint" if file.endswith("ckpt") else "model"
-    try_all("damage", good, kind, n_damaged, seed)
-    try_all("forge", good, kind, n_forged, seed)
+    for file in files:
+        code, said = try_file(file, n_damaged, n_forged)
+        print(json.dumps({"file": file, "code": code, "said": said}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

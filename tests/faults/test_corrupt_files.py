@@ -1,12 +1,14 @@
 """Damaged files are refused, and forged ones too, or give a model that answers: no crash, no hang, no other error.
 
-Each kind of file is tried in a process of its own: 150 kinds of damage and 40 forgeries, of a few kinds by default and
+Each kind of file is tried in a fork of its own: 150 kinds of damage and 40 forgeries, of a few kinds by default and
 of all kinds with ``-m slow``; with ``STEELYARD_FAULTS=full`` as well it is 10,000 and 2,000 for each.
 """
 
 import importlib.util
+import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ N_DAMAGED, N_FORGED = (10_000, 2_000) if FULL else (150, 40)
 
 def written(name, folder):
     """A file of that kind."""
+    folder.mkdir()
     if name == "checkpoint":
         learn(folder / "run.ckpt")
         return folder / "run.ckpt"
@@ -31,24 +34,46 @@ def written(name, folder):
     return folder / "model.sy"
 
 
-def check(name, folder):
-    counts = (N_DAMAGED, N_FORGED)
+def tried(names, folder):
+    """By name: how the fork that tried its file ended and what it said; and what all of them said on stderr."""
+    files = [str(written(name, folder / name)) for name in names]
     ended = subprocess.run(
-        [sys.executable, str(HERE / "corrupt.py"), str(written(name, folder)), *map(str, counts), name],
-        capture_output=True, text=True, timeout=60 + 0.5 * sum(counts),
+        [sys.executable, str(HERE / "corrupt.py"), str(N_DAMAGED), str(N_FORGED), *files],
+        capture_output=True, text=True,
     )  # fmt: skip
-    assert ended.returncode == 0, f"code {ended.returncode}: {ended.stderr[-3000:]}"
-    damaged, forged = ended.stdout.splitlines()
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = map(json.loads, ended.stdout.splitlines())
+    return {Path(one["file"]).parent.name: (one["code"], one["said"]) for one in found}, ended.stderr
+
+
+def check(name, results):
+    (code, said), errors = results[0][name], results[1]
+    assert code == 0, f"code {code}: {errors[-3000:]}"
+    damaged, forged = said.splitlines()
     assert damaged == "damage: 0 loaded, 0 answered"
     assert forged.startswith("forge: ")
 
 
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    return tried(QUICK, tmp_path_factory.mktemp("quick"))
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    """The results of the batch that a name is of; a batch is tried when the first of its names is asked for."""
+    names = [*saved_models.PLAIN, *(saved_models.SKOPS if importlib.util.find_spec("skops") else []), "checkpoint"]
+    batches = [tuple(names[start : start + 8]) for start in range(0, len(names), 8)]
+    results = cache(lambda batch: tried(batch, tmp_path_factory.mktemp("every")))
+    return lambda name: results(next(batch for batch in batches if name in batch))
+
+
 @pytest.mark.parametrize("name", QUICK)
-def test_damaged_and_forged_files(name, tmp_path):
-    check(name, tmp_path)
+def test_damaged_and_forged_files(name, quick):
+    check(name, quick)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*saved_models.PLAIN, *WITH_SKOPS, "checkpoint"])
-def test_damaged_and_forged_files_of_every_kind(name, tmp_path):
-    check(name, tmp_path)
+def test_damaged_and_forged_files_of_every_kind(name, every):
+    check(name, every(name))

@@ -290,7 +290,7 @@ def test_a_state_with_wild_places_cannot_crash():
         for make in (lambda: sy.OnlineClassifier(m.BAKLD(), random_state=0), lambda: sy.OnlineClassifier(m.GMean(), solver="1pmb", random_state=0)):
             model = make().partial_fit(X[:320], y[:320])
             good = model._learner.save()
-            for trial in range(150):
+            for trial in range(400):
                 at = int(rng.integers(len(good) - 8)) if trial % 2 else len(good) - 8 * int(rng.integers(1, 600))
                 value = rng.choice(np.array([-1, 1, 2**40, 2**62, 5], dtype=np.int64)).tobytes()
                 other = make().partial_fit(X[:320], y[:320])
