@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "base/huge_pages.hpp"
 #include "base/stop.hpp"
 #include "linear/columns.hpp"
 
@@ -68,17 +69,17 @@ private:
 
     // Tens of megabytes, all to be written anew: no copy of what was there, beside it, and no room to spare.
     template <class Number>
-    static void make_room(std::vector<Number>& numbers, Index size) {
+    static void make_room(LargeVector<Number>& numbers, Index size) {
         const auto wanted = static_cast<std::size_t>(size);
         if (numbers.capacity() < wanted) {
-            std::vector<Number>().swap(numbers);
+            LargeVector<Number>().swap(numbers);
             numbers.reserve(wanted);
         }
         numbers.resize(wanted);
     }
 
-    std::vector<double> x_;
-    std::vector<T> by_row_;
+    LargeVector<double> x_;
+    LargeVector<T> by_row_;
 };
 
 class SparseChosen : public ChosenRows {
