@@ -34,12 +34,16 @@ def measure(name):
     }
 
 
-if __name__ == "__main__":
+def main(words):
     path = RESULTS / "interrupts.json"
     calls = json.loads(path.read_text())["calls"] if path.exists() else {}
     for name in CASES:
-        if all(word in name for word in sys.argv[1:]):
+        if all(word in name for word in words):
             calls[name] = measure(name)
             print(f"{name:55s}", calls[name], flush=True)
-    calls = {name: calls[name] for name in CASES if name in calls}  # those that are gone are not shown
-    write("interrupts", {"limit_s": LIMIT, "moments_s": MOMENTS, "calls": calls}, show=False)
+            calls = {name: calls[name] for name in CASES if name in calls}  # those that are gone are not shown
+            write("interrupts", {"limit_s": LIMIT, "moments_s": MOMENTS, "calls": calls}, show=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -97,8 +97,8 @@ def main(words):
         if all(word in name for word in words):
             fits[name] = {kind: measure(name, kind) for kind in ("float32", "float64")}
             print(f"{name:35s}", fits[name], flush=True)
-    fits = {name: fits[name] for name in FITS if name in fits}
-    write("memory", {"rows": N, "columns": D, "share": SHARE, "base_mb": BASE_MB, "fits": fits}, show=False)
+            fits = {name: fits[name] for name in FITS if name in fits}
+            write("memory", {"rows": N, "columns": D, "share": SHARE, "base_mb": BASE_MB, "fits": fits}, show=False)
 
 
 if __name__ == "__main__":

@@ -141,7 +141,8 @@ def interrupts_table(found):
     rows = []
     for name, call in found["calls"].items():
         worst = "" if call["worst_s"] is None else f"{call['worst_s']:.2f} s"
-        rows.append((name, worst, "yes" if call["unchanged"] else "no", "; ".join(call["trouble"])))
+        trouble = "; ".join(said.split(": {")[0] for said in call["trouble"])  # without what a call that was over said
+        rows.append((name, worst, "yes" if call["unchanged"] else "no", trouble))
     return (
         markdown(("call", "longest", "as it was before", ""), rows)
         + "\n\nFrom the signal to the exception, the longest of several moments of each call."

@@ -4,6 +4,7 @@ import pytest
 
 from steelyard.solvers.abilities import Abilities, Wanted, choose
 from steelyard.solvers.linear.cost_sensitive import SOLVERS, choose_solver
+from steelyard.solvers.path.problem import SOLVERS as PATH_SOLVERS
 
 PLAIN = Abilities("plain", losses=("hinge",), weights=False, sparse=False)
 WIDE = Abilities("wide", losses=("hinge", "logistic"), kernels=("linear", "rbf"), passes_only=True)
@@ -33,6 +34,21 @@ def test_what_is_lacking_is_said():
         choose([PLAIN, WIDE], Wanted(10, 2, sparse=True), name="plain")
     with pytest.raises(ValueError, match="solver must be one of"):
         choose([PLAIN, WIDE], Wanted(10, 2), name="magic")
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "name"),
+    [
+        ((20_000, 1_000), "linear", "exact"),
+        ((500, 100_000), "linear", "exact"),
+        ((20_001, 5), "linear", "approximate"),
+        ((5_000, 1_001), "linear", "approximate"),
+        ((5_000, 1_001), "rbf", "exact"),
+    ],
+)
+def test_the_path_is_exact_where_that_takes_seconds(shape, kernel, name):
+    assert choose(PATH_SOLVERS, Wanted(*shape, kernel=kernel)).name == name
+    assert choose(PATH_SOLVERS, Wanted(*shape, kernel=kernel), "approximate").name == "approximate"
 
 
 def test_the_linear_solvers():

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from reference.cost_path import algorithm_1, box_programme, costs, kkt_residual, objective
+from steelyard.solvers.path import exact
 from steelyard.solvers.path.exact import trace, trace_quantiles
 
 KINDS = ("normal", "integers", "one_hot", "duplicates", "contradictions", "wide")
@@ -124,6 +125,20 @@ def test_knots_and_single_models_agree():
     np.testing.assert_allclose(path.models(tau), w, atol=1e-9)
     between = (tau[1:] + tau[:-1]) / 2
     np.testing.assert_allclose(path.models(between), (w[1:] + w[:-1]) / 2, atol=1e-9)
+
+
+def test_the_models_of_one_walk_serve_the_next_and_are_not_pickled(monkeypatch):
+    path = trace(*sample("normal", np.random.default_rng(7), 60), 0.3)
+    small = len(pickle.dumps(path))
+    first = list(path.stretches())
+    assert all(new is old for new, old in zip(path.stretches(), first, strict=True))
+    assert len(pickle.dumps(path)) == small
+    monkeypatch.setattr(exact, "KEPT", 0)  # a path with too many of them
+    again = list(path.stretches())
+    assert not any(new is old for new, old in zip(again, first, strict=True))
+    for new, old in zip(again, first, strict=True):
+        for a, b in zip(new, old, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_memory_is_events_and_few_checkpoints():

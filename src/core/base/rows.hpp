@@ -169,6 +169,7 @@ struct View {
 
 template <class T>
 struct DenseRows {
+    using Number = T;
     static constexpr bool is_dense = true;
     const T* values;
     Index n_rows, n_cols;    // of the view, the constant counted in
@@ -188,6 +189,7 @@ struct DenseRows {
 
 template <class T>
 struct SparseRows {
+    using Number = T;
     static constexpr bool is_dense = false;
     const T* values;
     Indices columns, starts;  // starts: one more than there are rows

@@ -38,6 +38,8 @@ inline double to_score(std::uint64_t key) {
 
 class ScoreSort {
 public:
+    static constexpr std::size_t at_once = std::size_t{1} << 18;  // rows between two looks: about a millisecond
+
     std::vector<Ranked> rows;  // to be filled, and then sorted from the lowest score up
 
     void sort(const Stop* stop) {
@@ -45,7 +47,9 @@ public:
         each(rows, stop, [&](const Ranked& row) {
             for (int p = 0; p < passes; ++p) ++counts_[static_cast<std::size_t>(p)][digit_of(row, p)];
         });
-        other_.resize(rows.size());
+        other_.clear();
+        other_.reserve(rows.size());
+        in_pieces(rows.size(), at_once, stop, [&](std::size_t, std::size_t end) { other_.resize(end); });
         for (int p = 0; p < passes; ++p) {
             auto& count = counts_[static_cast<std::size_t>(p)];
             // All scores share this digit, as probabilities do in their highest bits: nothing to move.
@@ -62,17 +66,15 @@ public:
 private:
     static constexpr int bits = 11, passes = 6;                     // see above
     static constexpr std::size_t buckets = std::size_t{1} << bits;  // of one digit
-    static constexpr std::size_t at_once = std::size_t{1} << 18;    // rows between two looks: about a millisecond
 
     static std::size_t digit_of(const Ranked& row, int p) { return (row.key >> (bits * p)) & (buckets - 1); }
 
     template <class F>
     static void each(const std::vector<Ranked>& of, const Stop* stop, F&& f) {
-        for (std::size_t begin = 0; begin < of.size(); begin += at_once) {
-            check(stop);
-            const Ranked* const end = of.data() + std::min(of.size(), begin + at_once);
-            for (const Ranked* row = of.data() + begin; row != end; ++row) f(*row);
-        }
+        in_pieces(of.size(), at_once, stop, [&](std::size_t begin, std::size_t end) {
+            const Ranked* const last = of.data() + end;
+            for (const Ranked* row = of.data() + begin; row != last; ++row) f(*row);
+        });
     }
 
     std::vector<Ranked> other_;

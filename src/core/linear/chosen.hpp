@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "base/huge_pages.hpp"
 #include "base/stop.hpp"
 #include "linear/columns.hpp"
 
@@ -28,7 +29,9 @@ protected:
     }
 };
 
-// The same numbers twice, column by column in blocks, and row by row.
+// The same numbers twice: column by column in blocks, and row by row, here as they were given, T, since a row is copied
+// for its part of a Hessian anyway. (There a constant column may be off by the rounding of a float.)
+template <class T>
 class DenseChosen : public ChosenRows {
 public:
     STEELYARD_INLINE void margins(Index b, const double* w, double* m) const { Columns::margins(block(b), d, w, m); }
@@ -38,8 +41,8 @@ public:
     template <class R>
     void take(const R& rows, const double* y, const std::vector<Index>& which, const Stop* stop) {
         begin(static_cast<Index>(which.size()), rows.n_cols);
-        x_.resize(static_cast<std::size_t>(n_blocks() * d * block_step));
-        by_row_.resize(static_cast<std::size_t>(n * row_step(d)));
+        make_room(x_, n_blocks() * d * block_step);
+        make_room(by_row_, n * row_step(d));
         for (Index b = 0; b < n_blocks(); ++b) {
             check(stop);
             const Index first = b * block_rows, count = std::min(block_rows, n - first);
@@ -50,10 +53,12 @@ public:
                 const double sign = y[i];
                 if (first + r + ahead < n) rows.prefetch(which[first + r + ahead]);
                 positive[first + r] = sign > 0;
-                double* const row = by_row_.data() + (first + r) * row_step(d);
-                std::fill(row + d, row + row_step(d), 0.0);
-                rows.row(i).each([&](Index j, double value)
-                                     STEELYARD_INLINE_LAMBDA { row[j] = x[j * block_step + r] = sign * value; });
+                T* const row = by_row_.data() + (first + r) * row_step(d);
+                std::fill(row + d, row + row_step(d), T(0));
+                rows.row(i).each([&](Index j, double value) STEELYARD_INLINE_LAMBDA {
+                    x[j * block_step + r] = sign * value;
+                    row[j] = static_cast<T>(sign * value);
+                });
             }
         }
     }
@@ -62,7 +67,19 @@ private:
     static constexpr Index ahead = 8;  // rows, as in `look_ahead`
     const double* block(Index b) const { return x_.data() + b * d * block_step; }
 
-    std::vector<double> x_, by_row_;
+    // Tens of megabytes, all to be written anew: no copy of what was there, beside it, and no room to spare.
+    template <class Number>
+    static void make_room(LargeVector<Number>& numbers, Index size) {
+        const auto wanted = static_cast<std::size_t>(size);
+        if (numbers.capacity() < wanted) {
+            LargeVector<Number>().swap(numbers);
+            numbers.reserve(wanted);
+        }
+        numbers.resize(wanted);
+    }
+
+    LargeVector<double> x_;
+    LargeVector<T> by_row_;
 };
 
 class SparseChosen : public ChosenRows {
@@ -116,6 +133,6 @@ private:
 };
 
 template <class R>
-using Chosen = std::conditional_t<R::is_dense, DenseChosen, SparseChosen>;
+using Chosen = std::conditional_t<R::is_dense, DenseChosen<typename R::Number>, SparseChosen>;
 
 }  // namespace steelyard

@@ -49,6 +49,10 @@ STEELYARD_INLINE Lanes lanes_at(const double* at) {
     std::memcpy(&x, at, sizeof x);
     return x;
 }
+STEELYARD_INLINE Lanes lanes_at(const float* at) {
+    return Lanes{static_cast<double>(at[0]), static_cast<double>(at[1]), static_cast<double>(at[2]),
+                 static_cast<double>(at[3])};
+}
 STEELYARD_INLINE void put(double* at, const Lanes& x) { std::memcpy(at, &x, sizeof x); }
 
 // Up to 64 dense rows as columns; those that are missing are zero.
@@ -108,7 +112,8 @@ public:
         std::fill(H_.begin(), H_.end(), 0.0);
         count_ = 0;
     }
-    STEELYARD_INLINE void add(const double* row, double c) {
+    template <class T>
+    STEELYARD_INLINE void add(const T* row, double c) {
         double* x = x_.data() + count_ * step_;
         double* scaled = scaled_.data() + count_ * step_;
         const Lanes factor = lanes(c);

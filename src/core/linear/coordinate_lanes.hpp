@@ -10,6 +10,7 @@
 
 #include <numeric>
 
+#include "base/huge_pages.hpp"
 #include "linear/columns.hpp"
 #include "linear/coordinate.hpp"
 
@@ -53,7 +54,7 @@ private:
     };
 
     void begin(const std::vector<DescentLane>& lanes, const Stopping& stopping) {
-        b_.assign(static_cast<std::size_t>(n_ * width), 0.0);
+        LargeVector<double>(static_cast<std::size_t>(n_ * width)).swap(b_);  // zeros
         w_.assign(static_cast<std::size_t>(d_ * width), 0.0);
         v_.assign(w_.size(), 0.0);
         bits_.assign(static_cast<std::size_t>(n_), 0);
@@ -297,7 +298,8 @@ private:
     const double *y_, *weight_;
     const std::vector<double>& square_;
     Index n_, d_;
-    std::vector<double> b_, w_, v_;      // side by side
+    LargeVector<double> b_;              // side by side,
+    std::vector<double> w_, v_;          // as these are
     std::vector<std::uint8_t> bits_;     // which lanes a row is active for
     std::vector<Index> active_, order_;  // rows, ascending, and the order of their chunks
     Numbers cost_[2], risk_, dual_, slack_, high_, low_;

@@ -116,7 +116,7 @@ private:
             for (Track* track : busy) larger |= !judge(*track);
             busy = unfinished(tracks);
             if (larger && !busy.empty()) enlarge();
-            if (rescue_) (*rescue_)(busy, C_, max_passes_);
+            rescue(busy);
             parallel_for(
                 n_threads_, static_cast<Index>(busy.size()),
                 [&](Index k) {
@@ -126,6 +126,12 @@ private:
                 },
                 stopping_.stop);
         }
+    }
+
+    void rescue(const std::vector<Track*>& busy) {
+        if (!rescue_ || std::none_of(busy.begin(), busy.end(), [](const Track* track) { return track->stuck; })) return;
+        spare_.clear();  // descent holds eight numbers a row, Newton a copy of many rows: not both at a time
+        (*rescue_)(busy, C_, max_passes_);
     }
 
     std::vector<Track*> unfinished(std::vector<Track>& tracks) const {

@@ -35,11 +35,14 @@ inline double middle_of(double low, double high) {
 // The scratch memory of the sort is given back before the points are made, which then need no more than there was.
 inline std::vector<Ranked> by_score(const ScoredRows& rows, const Stop* stop) {
     ScoreSort sorted;
-    sorted.rows.resize(rows.size);
-    for (std::size_t i = 0; i < rows.size; ++i) {
-        const double w = rows.weight ? rows.weight[i] : 1.0;
-        sorted.rows[i] = {to_key(rows.scores[i]), rows.positive[i] ? w : -w};
-    }
+    sorted.rows.reserve(rows.size);  // and written piece by piece: the first touch of new memory takes its time
+    in_pieces(rows.size, ScoreSort::at_once, stop, [&](std::size_t begin, std::size_t end) {
+        sorted.rows.resize(end);
+        for (std::size_t i = begin; i < end; ++i) {
+            const double w = rows.weight ? rows.weight[i] : 1.0;
+            sorted.rows[i] = {to_key(rows.scores[i]), rows.positive[i] ? w : -w};
+        }
+    });
     sorted.sort(stop);
     return std::move(sorted.rows);
 }
@@ -55,7 +58,7 @@ inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr
         out.tnr.push_back(negative);
     };
     if (rows.size) put(std::nextafter(to_score(entries[0].key), -std::numeric_limits<double>::infinity()));
-    StopEvery heard(stop, 1 << 18);  // about a millisecond
+    StopEvery heard(stop, static_cast<int>(ScoreSort::at_once));
     for (std::size_t i = 0; i < rows.size; ++i) {
         heard();
         (entries[i].mass > 0.0 ? positive : negative) += std::fabs(entries[i].mass);
@@ -64,8 +67,12 @@ inline Frontier scan_frontier(const ScoredRows& rows, const Stop* stop = nullptr
         const double score = to_score(entries[i].key);
         put(last ? score : middle_of(score, to_score(entries[i + 1].key)));
     }
-    for (double& x : out.tpr) x = 1.0 - x / positive;
-    for (double& x : out.tnr) x /= negative;
+    in_pieces(out.tpr.size(), ScoreSort::at_once, stop, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
+            out.tpr[k] = 1.0 - out.tpr[k] / positive;
+            out.tnr[k] /= negative;
+        }
+    });
     return out;
 }
 

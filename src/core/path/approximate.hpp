@@ -71,6 +71,7 @@ public:
         double force = 0;
         for (Index i = 0; i < rows.n_rows; ++i) force += 2 * problem.C * weight(i) * (1 + std::sqrt(square_[i]));
         check_force(force);
+        if (is_newton()) std::vector<double>().swap(square_);  // for descent only
     }
 
     // From left to right: the stretch under way, and to its right the knots that wait for their turn.
@@ -122,6 +123,10 @@ private:
         return {p.y, p.weight, {}, {p.C}, p.solver, {inner * p.tol, most_passes, p.seed, stop}, 1};
     }
 
+    bool is_newton() const {
+        return problem_.solver == SolverKind::newton || problem_.solver == SolverKind::newton_first;
+    }
+
     Knot solve(double tau, const Solution* start) {
         const CostPair pair{2 * tau, 2 * (1 - tau)};
         Knot knot{tau, chain_.solve(pair, problem_.C, start), {0, 0}, 0, 1, {}};
@@ -133,8 +138,7 @@ private:
                                      ": scale the columns (StandardScaler), or give a smaller C");
         knot.gap = at.upper > 0 ? (at.upper - at.lower) / at.upper : 0;
         // Newton starts from w alone, and a dozen knots may be waiting with a number a row each.
-        if (problem_.solver == SolverKind::newton || problem_.solver == SolverKind::newton_first)
-            std::vector<double>().swap(knot.solution.share);
+        if (is_newton()) std::vector<double>().swap(knot.solution.share);
         return knot;
     }
 

@@ -15,14 +15,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import Rows
-from ..solvers.path.problem import ModelPath, PathKernel
+from ..solvers.path.problem import KERNELS, ModelPath, PathKernel
 from ._kernel import kernel_params
 from ._parameters import ANYTHING, COUNT, FLAG, POSITIVE, RANDOM, Checked, Number, Table, Words
 from ._path_features import Array, Features
 
 PATH_PARAMETERS: Table = {
     "C": (POSITIVE,),
-    "kernel": (Words("linear", "rbf", "poly", "precomputed"),),
+    "kernel": (Words(*KERNELS),),
     "gamma": (POSITIVE, Words("scale", "auto")),
     "degree": (COUNT,),
     "coef0": (Number(),),

@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
+from ..solvers.abilities import Wanted, choose
 from ..solvers.path import approximate, exact
 from ..solvers.path.approximate import ApproximatePath
 from ..solvers.path.joined import JoinedPath
 from ..solvers.path.on_tensors import share_positive
 from ..solvers.path.on_tensors import trace as trace_on_tensors
-from ..solvers.path.problem import ModelPath, PathKernel, check_C, check_range
+from ..solvers.path.problem import SOLVERS, ModelPath, PathKernel, check_C, check_range
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
 from ..tensors import is_elsewhere
@@ -37,10 +38,6 @@ from ._border import as_before, rows_and_y, rows_to_score
 from ._parameters import ANYTHING, SHARE, Table, Words
 from ._path_estimator import PATH_PARAMETERS, PathEstimator
 from ._path_features import Array, Features, KernelColumns, KernelFeatures, LinearFeatures, params_of
-
-# Up to here "auto" takes the exact path: a number of kinks about as large as that of the rows, each at the price of a
-# factor of up to as many rows as there are columns. Some seconds at these limits (benchmarks/path.py, "growth").
-EXACT_ROWS, EXACT_COLUMNS = 20_000, 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +198,7 @@ class CostPath(BinaryMixin, PathEstimator):
             kernel = self._kernel(rows, weight)
             rows, sign, weight = self._weighted(rows.packed(), labels.signs, weight)
             seed = int(check_random_state(self.random_state).randint(2**31))
-            self.method_ = self._choose_method(rows)
+            self.method_ = choose(SOLVERS, Wanted(*rows.shape, kernel=self.kernel), self.method).name
             train = _Training(rows, sign, weight, kernel, seed)
             path, features = self._exact(train) if self.method_ == "exact" else self._approximate(train)
             self._keep(path, features)
@@ -253,12 +250,6 @@ class CostPath(BinaryMixin, PathEstimator):
         tau_range = self.tau_range if start is None else (start, check_range(self.tau_range)[1])
         given = made.train(train.rows)
         return approximate.trace(given, train.sign, self.C, tau_range, self.tol, train.weight, train.seed), made
-
-    def _choose_method(self, rows: Rows) -> str:
-        if self.method != "auto":
-            return self.method
-        small = rows.n_rows <= EXACT_ROWS and (self.kernel != "linear" or min(rows.shape) <= EXACT_COLUMNS)
-        return "exact" if small else "approximate"
 
     # -- points of the path -------------------------------------------------------------------------------------
     def at(self, tau: float | None = None, *, costs: dict[str, float] | None = None) -> CostClassifier:

@@ -155,10 +155,10 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             weight = check_weight(sample_weight, rows, labels.is_positive)
             groups = _check_groups(groups, rows)
             rng = check_random_state(self.random_state)
-            used = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
-            splits = self._splits(rows, labels.is_positive, groups, used, rng)
+            used = None if weight is None or weight.all() else np.flatnonzero(weight)
+            folds, refit = self._folds(rows, labels.is_positive, groups, used, rng)
             seed, is_target = int(rng.randint(2**31 - 1)), labels.is_positive
-            if weight is not None and len(used) < rows.n_rows:
+            if used is not None and weight is not None:
                 rows, is_target, weight = rows.take(used), is_target[used], weight[used]
             if self.solver == "stochastic":
                 found = q_value.solve_stochastic(
@@ -169,17 +169,24 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
                     Aim(float(self.max_q), float(self.C), int(self.max_iter)),
                     self._kernel(rows, weight, seed),
                 )
-                found = q_value.solve(rows, is_target, aim, splits.tests, weight, kernel, refit=not splits.held_out)
+                found = q_value.solve(rows, is_target, aim, folds, weight, kernel, refit=refit)
             self._take_labels(labels)
             self._take(found)
             if not found.status.solved:
                 warnings.warn(f"{found.status}. {ADVICE[found.status.ended]}", UserWarning, stacklevel=2)
         return self
 
+    def _folds(
+        self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: RowNumbers | None, rng: np.random.RandomState
+    ) -> tuple[tuple[RowNumbers, ...], bool]:
+        """Rows to leave out in turn, by their number among those used (None: all), and whether to fit again on all."""
+        splits = self._splits(rows, is_target, groups, slice(None) if used is None else used, rng)
+        return splits.tests, not splits.held_out
+
     def _splits(
-        self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: RowNumbers, rng: np.random.RandomState
+        self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: Any, rng: np.random.RandomState
     ) -> Splits:
-        """Rows to leave out, by their number among those used; none where so few are given that a class would go."""
+        """No rows to leave out where so few are given that a class would go."""
         if isinstance(self.cv, str):
             raise ValueError("cv='prefit' needs a model that is fitted already; this classifier fits its own")
         seed = rng.randint(2**31)
@@ -194,7 +201,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         if isinstance(self.cv, numbers.Real):
             return read_cv(self.cv, part, seed)
         given = read_cv(self.cv, Stratum.of(is_target, groups, rows.source), seed)
-        return Splits(tuple((test, test) for test in among(used, given.tests, rows.n_rows)))
+        return Splits(tuple((test, test) for test in among(np.arange(rows.n_rows)[used], given.tests, rows.n_rows)))
 
     def _kernel(self, rows: Rows, weight: Array | None, seed: int) -> q_value.LandmarkKernel | None:
         if self.kernel == "linear":

@@ -3,6 +3,11 @@
 A solver says which losses and kernels it has, whether it takes sample weights and sparse rows, and whether it needs
 nothing of the data but passes over them (then they may be anywhere: on a GPU, on a cluster). `suits` says when it is
 the one to take; a room lists its solvers with the most particular first.
+
+The linear room and the path have several solvers for one problem, and declare them. The other rooms have nothing that
+`choose` could choose between: on a stream the measure's curvature decides (`stream.problem.choose_solver`), a kernel
+machine's and the decoys' methods solve different problems and are named by the user, and the structural room has one
+solver, whose search follows from the loss (`structural.confusion.resolve`).
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ def from_arrays(X: Any, y: Any, chunk: int = 10_000, sample_weight: Any = None) 
     >>> [len(chunk) for chunk in from_arrays(np.zeros((25, 2)), np.zeros(25), chunk=10)]
     [10, 10, 5]
     """
-    return ArrayStream(X, y, _check_chunk(chunk), sample_weight)
+    return ArrayStream(X, y, check_chunk(chunk), sample_weight)
 
 
-def _check_chunk(chunk: Any) -> int:
+def check_chunk(chunk: Any) -> int:
     if not isinstance(chunk, (int, np.integer)) or isinstance(chunk, bool) or chunk < 1:
         raise ValueError(f"chunk is a number of rows, at least 1; got {chunk!r}")
     return int(chunk)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
-from .chunks import Chunk, _check_chunk
+from .chunks import Chunk, check_chunk
 from .columns import Columns
 
 
@@ -102,7 +102,7 @@ class ArrowStream:
 
 def from_svmlight(path: Any, n_features: int, chunk: int = 10_000, zero_based: bool = False) -> SvmlightStream:
     """Chunks of an svmlight/libsvm file as CSR. The number of features must be given: a chunk does not know it."""
-    return SvmlightStream(path, int(n_features), _check_chunk(chunk), zero_based)
+    return SvmlightStream(path, int(n_features), check_chunk(chunk), zero_based)
 
 
 def from_csv(
@@ -111,7 +111,7 @@ def from_csv(
 ) -> CsvStream:  # fmt: skip
     """Chunks of a CSV file with a header. Columns are numbers unless `categorical` or `text`: those are hashed."""
     columns = Columns(tuple(numeric), tuple(categorical), tuple(text), n_hashed)
-    return CsvStream(path, target, _check_chunk(chunk), columns, sample_weight, delimiter)
+    return CsvStream(path, target, check_chunk(chunk), columns, sample_weight, delimiter)
 
 
 def from_parquet(
@@ -120,7 +120,7 @@ def from_parquet(
 ) -> ArrowStream:  # fmt: skip
     """Chunks of a Parquet file, or of a folder of them by name. Needs pyarrow (``pip install steelyard[arrow]``)."""
     columns = Columns(tuple(numeric), tuple(categorical), tuple(text), n_hashed)
-    return ArrowStream(path, target, _check_chunk(chunk), columns, sample_weight)
+    return ArrowStream(path, target, check_chunk(chunk), columns, sample_weight)
 
 
 def from_arrow(
@@ -129,7 +129,7 @@ def from_arrow(
 ) -> ArrowStream:  # fmt: skip
     """Chunks of an Arrow file (memory-mapped), of a table, or of anything that yields record batches. Needs pyarrow."""
     columns = Columns(tuple(numeric), tuple(categorical), tuple(text), n_hashed)
-    return ArrowStream(source, target, _check_chunk(chunk), columns, sample_weight, "arrow")
+    return ArrowStream(source, target, check_chunk(chunk), columns, sample_weight, "arrow")
 
 
 def _complete(columns: Columns, header: list[str], target: str, weight: str | None, where: str) -> Columns:

@@ -141,9 +141,8 @@ def _slack(constraint: Constraint, tpr: Tensor, tnr: Tensor, prevalence: float, 
     """`Constraint.slack`: the form without its denominator, but for where that is zero."""
     where = tpr, tnr, prevalence, n_rows
     value = evaluate(constraint.cleared, *where)
-    ratio = constraint._ratio
-    if ratio is not None:
-        zero = evaluate(ratio[1], *where) == 0
+    if constraint.below is not None:
+        zero = evaluate(constraint.below, *where) == 0
         if bool(torch.as_tensor(zero).any()):
             value = torch.where(zero, evaluate(constraint.body, *where), value)
     return value

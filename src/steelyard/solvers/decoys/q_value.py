@@ -113,18 +113,14 @@ def solve(
     True
     """
     matches = Matches.of(Rows.of(X).packed(), is_target, sample_weight)
-    scores, models = _left_out(matches, aim, folds, kernel)
-    judges = matches.take(np.concatenate(list(folds))) if folds else matches
-    counts = counted(scores, judges, aim.max_q)
-    recipe = choose(counts)
+    judged, models = _judged(matches, aim, folds, kernel)
     if refit or not folds:
-        models = learn(matches, aim, kernel if recipe in (CURVED, CURVED_MEAN) else None)
-    model = models[recipe]
-    threshold, accepted = _threshold(scores[recipe] if counts else model(matches.rows), judges, aim.max_q)
+        models = learn(matches, aim, kernel if judged.recipe in (CURVED, CURVED_MEAN) else None)
+    model = models[judged.recipe]
+    threshold, accepted = judged.cut or _threshold(model(matches.rows), matches, aim.max_q)
     model = dataclasses.replace(model, intercept=model.intercept - threshold)
-    held = {name: float(count.mean()) for name, count in counts.items()}
     n_iter = aim.rounds * (len(folds) + bool(refit or not folds))
-    return QValueResult(model, accepted, recipe, held, n_iter, _status(model, accepted, aim.max_q))
+    return QValueResult(model, accepted, judged.recipe, judged.held_out, n_iter, _status(model, accepted, aim.max_q))
 
 
 def counted(scores: Mapping[str, Array], matches: Matches, max_q: float) -> dict[str, Array]:
@@ -218,6 +214,30 @@ def solve_stochastic(
 
 
 # -- pieces ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Judged:
+    """What the rows left out say: the recipe, its threshold with the targets accepted there (None without such rows),
+    and how many targets each recipe accepted."""
+
+    recipe: str
+    cut: tuple[float, float] | None
+    held_out: dict[str, float]
+
+
+def _judged(
+    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None
+) -> tuple[_Judged, dict[str, MatchScore]]:
+    """And the models learned without the last fold. The scores of all rows by all recipes are gone after this."""
+    if not folds:
+        return _Judged(DEFAULT, None, {}), {}
+    scores, models = _left_out(matches, aim, folds, kernel)
+    judges = matches.take(np.concatenate(list(folds)))
+    counts = counted(scores, judges, aim.max_q)
+    recipe = choose(counts)
+    held = {name: float(count.mean()) for name, count in counts.items()}
+    return _Judged(recipe, _threshold(scores[recipe], judges, aim.max_q), held), models
+
+
 def _left_out(
     matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None
 ) -> tuple[dict[str, Array], dict[str, MatchScore]]:

@@ -82,6 +82,10 @@ class Matches:
     def take(self, which: NDArray[Any]) -> Matches:
         return Matches(self.rows.take(which), self.is_target[which], self.weight[which])
 
+    def weighing(self, weight: Array, which: Mask) -> Matches:
+        """Some of them, with other weights (given for all)."""
+        return Matches(self.rows.take(which), self.is_target[which], weight[which])
+
     def with_ones(self) -> Matches:
         return Matches(self.rows.with_constant(), self.is_target, self.weight)
 
@@ -121,7 +125,7 @@ def loop(matches: Matches, w: Array, aim: Aim) -> Array:
         if weight[passed != before].sum() <= options.settled * weight[passed].sum():
             return w
         before, use = passed, passed | ~target
-        w = _fit(matches.take(use), weight[use], options.loop_cost, aim.C, "squared_hinge", options.gap)
+        w = _fit(matches.take(use), options.loop_cost, aim.C, "squared_hinge", options.gap)
     return w
 
 
@@ -130,13 +134,12 @@ def mixture(matches: Matches, w: Array, aim: Aim) -> Array:
     target, options = matches.is_target, aim.how
     before = np.zeros(len(target))
     for _ in range(aim.rounds):
-        right = chance_right(matches.rows.scores(w), target, matches.weight)
-        mass = np.where(target, right, 0.0) * matches.weight
+        mass = np.where(target, chance_right(matches.rows.scores(w), target, matches.weight), 0.0) * matches.weight
         if np.abs(mass - before).sum() <= options.settled * mass.sum():
             return w
         before, weight = mass, np.where(target, mass, matches.weight)
         use = weight > options.hopeless * matches.weight
-        w = _fit(matches.take(use), weight[use], options.mixture_cost, aim.C, "logistic", options.gap)
+        w = _fit(matches.weighing(weight, use), options.mixture_cost, aim.C, "logistic", options.gap)
     return w
 
 
@@ -209,12 +212,12 @@ def levelled(w: Array, matches: Matches, max_q: float) -> Array:
 
 
 def logistic(matches: Matches, aim: Aim) -> Array:
-    return _fit(matches, matches.weight, 1.0, aim.C, "logistic", aim.how.gap)
+    return _fit(matches, 1.0, aim.C, "logistic", aim.how.gap)
 
 
-def _fit(matches: Matches, weight: Array, decoy_cost: float, C: float, loss: str, gap: float) -> Array:
+def _fit(matches: Matches, decoy_cost: float, C: float, loss: str, gap: float) -> Array:
     y = np.where(matches.is_target, 1.0, -1.0)
-    return cost_sensitive.solve(matches.rows, y, 1.0, decoy_cost, C, gap, loss, sample_weight=weight).w
+    return cost_sensitive.solve(matches.rows, y, 1.0, decoy_cost, C, gap, loss, sample_weight=matches.weight).w
 
 
 # -- columns --------------------------------------------------------------------------------------------------------

@@ -14,14 +14,16 @@ With a `PathKernel` the rows are functions ``k(x_i, .)``, and a model ``sum_i c_
 path is then followed in the dual form, on rows of the kernel matrix that are computed when needed and cached.
 
 What is kept are events and checkpoints, O(K + sqrt(K) d) numbers for K kinks; any tau is replayed from the rows and the
-nearest checkpoint. Margin targets carry a perturbation of 1e-9, so that rows that depend on each other are never on the
-margin together.
+nearest checkpoint. A walk along the whole path takes a good part of the time of tracing it, so the models of the first
+walk are kept for the next, where they are not too many. Margin targets carry a perturbation of 1e-9, so that rows that
+depend on each other are never on the margin together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,11 @@ from .problem import (
 # many digits, which is what the comparisons with LIBLINEAR ask for (tests/solvers/test_cost_path_data.py).
 PRECISION = 1e-6
 STRETCH = 2**20  # numbers in one stretch of models: 8 MB, and a hundred rows replayed for each time it is begun anew
+
+
+KEPT = 2**23  # numbers of all models of a path that are kept once they were made: 64 MB, as the linear engine may hold
+
+Stretch = tuple[Array, Array, Array]  # see ModelPath.stretches
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +118,24 @@ class ExactPath:
         wanted = np.atleast_1d(np.asarray(tau, dtype=np.float64))
         return np.asarray(self.problem.on.recover(self.log, wanted))
 
-    def stretches(self) -> Iterator[tuple[Array, Array, Array]]:
+    def stretches(self) -> Iterator[Stretch]:
+        small = (len(self.log.tau) + 2) * self.problem.model_size <= KEPT
+        return iter(self._walked) if small else self._walk()
+
+    @cached_property
+    def _walked(self) -> tuple[Stretch, ...]:
+        return tuple(self._walk())
+
+    def _walk(self) -> Iterator[Stretch]:
         knots = np.r_[self.start, self.kinks, self.end]
         size = max(2, STRETCH // self.problem.model_size)
         for first in range(0, len(knots) - 1, size - 1):
             tau = knots[first : first + size]
             w, speed = map(np.asarray, self.problem.on.walk(self.log, first, first + len(tau)))
             yield tau, w, moved(w) if self.problem.kernel is None else np.r_[0.0, np.cumsum(speed[:-1] * np.diff(tau))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_walked"}
 
     def audit(self, every: int = 1) -> float:
         """The largest violation of the optimality conditions at every so many kinks, for targets without perturbation.

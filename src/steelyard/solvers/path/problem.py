@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._core import PathOn, equal_rows
 from ...rows import Rows
+from ..abilities import Abilities, Wanted
 from ..linear.cost_sensitive import weights_of
 from ..status import Status
 
@@ -28,6 +29,26 @@ Array = NDArray[np.float64]
 # conditions hold for the targets without it (`ExactPath.audit`, tests/solvers/test_cost_path.py).
 PERTURBATION = 1e-9
 CACHE = 2.0**30  # bytes of the kernel matrix kept at a time: 1 GiB holds all rows up to n = 11,000
+
+
+@dataclass(frozen=True)
+class ExactReach:
+    """Up to where the exact path is the one to take: it has about as many kinks as there are rows, each at the price of
+    a factor of up to as many rows as there are columns. Some seconds at these limits (benchmarks/path.py, "growth")."""
+
+    rows: int = 20_000
+    columns: int = 1_000
+
+    def has(self, wanted: Wanted) -> bool:
+        few = wanted.kernel != "linear" or min(wanted.n_rows, wanted.n_cols) <= self.columns
+        return wanted.n_rows <= self.rows and few
+
+
+KERNELS = ("linear", "rbf", "poly", "precomputed")
+SOLVERS = (
+    Abilities("exact", ("hinge",), KERNELS, suits=ExactReach().has),
+    Abilities("approximate", ("hinge",), KERNELS),
+)
 
 
 @dataclass(frozen=True)
