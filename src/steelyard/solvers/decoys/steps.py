@@ -137,10 +137,15 @@ def mixture(matches: Matches, w: Array, aim: Aim) -> Array:
         mass = np.where(target, chance_right(matches.rows.scores(w), target, matches.weight), 0.0) * matches.weight
         if np.abs(mass - before).sum() <= options.settled * mass.sum():
             return w
-        before, weight = mass, np.where(target, mass, matches.weight)
-        use = weight > options.hopeless * matches.weight
-        w = _fit(matches.weighing(weight, use), options.mixture_cost, aim.C, "logistic", options.gap)
+        before = mass
+        w = _fit(_with_hope(matches, mass, options.hopeless), options.mixture_cost, aim.C, "logistic", options.gap)
     return w
+
+
+def _with_hope(matches: Matches, mass: Array, least: float) -> Matches:
+    """Decoys as they are, and targets that weigh `mass`, but for those that weigh next to nothing."""
+    weight = np.where(matches.is_target, mass, matches.weight)
+    return matches.weighing(weight, weight > least * matches.weight)
 
 
 def annealed(matches: Matches, w: Array, aim: Aim) -> Array:
