@@ -178,10 +178,11 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
 
     def _folds(
         self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: RowNumbers | None, rng: np.random.RandomState
-    ) -> tuple[tuple[RowNumbers, ...], bool]:
+    ) -> tuple[tuple[NDArray[Any], ...], bool]:
         """Rows to leave out in turn, by their number among those used (None: all), and whether to fit again on all."""
         splits = self._splits(rows, is_target, groups, slice(None) if used is None else used, rng)
-        return splits.tests, not splits.held_out
+        narrow = np.int32 if rows.n_rows < 2**31 else np.intp  # they are kept to the end: half of their memory
+        return tuple(test.astype(narrow) for test in splits.tests), not splits.held_out
 
     def _splits(
         self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: Any, rng: np.random.RandomState

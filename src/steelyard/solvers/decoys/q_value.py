@@ -37,7 +37,7 @@ from . import steps
 from .landmarks import Landmarks, place
 from .steps import Aim, Matches, levelled
 
-RowNumbers = NDArray[np.intp]
+RowNumbers = NDArray[Any]  # of any width: estimators keep 32 bits where these do
 
 CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
 DEFAULT = "mixture"  # unless rows left out speak clearly for another

@@ -77,7 +77,8 @@ class Matches:
 
     @classmethod
     def of(cls, X: Any, is_target: Mask, weight: Array | None = None) -> Matches:
-        return cls(Rows.of(X), is_target, np.ones(len(is_target)) if weight is None else weight)
+        equal = np.broadcast_to(1.0, len(is_target))  # one number, however many rows
+        return cls(Rows.of(X), is_target, equal if weight is None else weight)
 
     def take(self, which: NDArray[Any]) -> Matches:
         return Matches(self.rows.take(which), self.is_target[which], self.weight[which])
@@ -124,8 +125,8 @@ def loop(matches: Matches, w: Array, aim: Aim) -> Array:
         passed = target & (weighted_q_values(matches.rows.scores(w), target, weight) <= level)
         if weight[passed != before].sum() <= options.settled * weight[passed].sum():
             return w
-        before, use = passed, passed | ~target
-        w = _fit(matches.take(use), options.loop_cost, aim.C, "squared_hinge", options.gap)
+        before = passed
+        w = _fit(matches.take(passed | ~target), options.loop_cost, aim.C, "squared_hinge", options.gap)
     return w
 
 
