@@ -99,7 +99,7 @@ public:
     }
 
     // The pass is at this row: it is copied, if it is one of those that are noted, behind the one before. (To the rows'
-    // places all over memory it took five times as long, and the pass's own stores waited.)
+    // places all over memory it took more than twice as long, and the pass's own stores waited.)
     template <class Row>
     STEELYARD_INLINE void copy(Index i, const Row& row) {
         if (i >= n_marks_ || marks_[static_cast<std::size_t>(i)] == 0) return;
