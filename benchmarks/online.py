@@ -1,11 +1,11 @@
 """One pass over the rows: OnlineClassifier against scikit-learn's SGDClassifier, in turns in one process.
 
 Dense: 500,000 x 54 float64. Sparse: 20,000 x 62,000 CSR with 80 non-zeros a row. BAKLD with its tape inside the loop,
-the guard on, reservoir and learning curve included. Timed are the compiled loop alone (labels already encoded), `fit`
-with all validation, one read of X (a sum) as the machine's bandwidth in the same run, and, where there is a compiler, a
-bare loop of dot products and steps (`bare_loop.cpp`) as what the machine could do at best. Claims: the loop at least
-3, 4 and 1.3 times SGD's rows a second (in order, shuffled, CSR), `fit` at least 2.2, 3 and 0.9 times, and half the
-read bandwidth.
+the guard on, reservoir and learning curve included. Timed, on the processor since all have one thread, are the compiled
+loop alone (labels already encoded), `fit` with all validation, one read of X (a sum) as the machine's bandwidth in the
+same run, and, where there is a compiler, a bare loop of dot products and steps (`bare_loop.cpp`) as what the machine
+could do at best. Claims: the loop at least 3, 4 and 1.3 times SGD's rows a second (in order, shuffled, CSR), `fit` at
+least 2.2, 3 and 0.9 times, and half the read bandwidth.
 
     python benchmarks/online.py
 """
@@ -21,9 +21,10 @@ from sklearn.linear_model import SGDClassifier
 
 import steelyard as sy
 import steelyard.measures as m
-from _run import interleaved, write
+from _run import write
 from steelyard.solvers.stream.learner import Learner
 from steelyard.solvers.stream.problem import Pass, Problem
+from stream_rows import interleaved
 
 REPEATS = 40
 WANTED = {

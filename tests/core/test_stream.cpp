@@ -287,7 +287,30 @@ static void test_plain_is_any(const Data& data) {
         }
 }
 
-// Most of these chunks are smaller than the blocks in which labels are counted, so each row is offered on its own.
+// Rows offered by pieces of many take the places that they take one by one, with rows without weight among them.
+static void test_pieces_offer_alike(const Data& data) {
+    std::vector<double> weight(static_cast<std::size_t>(data.n));
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<double>(i % 7 % 3);
+    for (const double* weights : {static_cast<const double*>(nullptr), static_cast<const double*>(weight.data())}) {
+        Reservoir whole({60, 25}, 5), single({60, 25}, 5);
+        whole.offer_all(data.y.data(), weights, 3, data.n, nullptr);
+        for (Index i = 3; i < data.n; ++i) {
+            if (weights != nullptr && weights[i] == 0.0) continue;
+            const int side = data.y[static_cast<std::size_t>(i)] > 0;
+            const Index place = single.offer(side);
+            if (place != Reservoir::nowhere) single.note(side, place, i, false);
+        }
+        for (int side = 0; side < 2; ++side) {
+            expect(whole.counters.accepted[side] == single.counters.accepted[side], "as many rows are counted");
+            expect(whole.counters.next[side] == single.counters.next[side], "the same row is next");
+            expect(whole.pending(side).size() == single.pending(side).size(), "as many places are taken");
+            for (std::size_t k = 0; k < whole.pending(side).size(); ++k)
+                expect(whole.pending(side)[k].row == single.pending(side)[k].row, "by the same rows");
+        }
+    }
+}
+
+// Rows of later chunks take the places of earlier ones, and lie apart until their chunk has come to its end.
 static void test_chunks_offer_alike(const Data& data) {
     Learner whole = make(), cut = make();
     whole.learn(data.dense(0, data.n), data.labels(), Pass{});
@@ -315,6 +338,7 @@ int main() {
     test_dense_is_sparse(data);
     test_plain_is_any(data);
     test_many_columns(data);
+    test_pieces_offer_alike(data);
     test_chunks_offer_alike(data);
     return verdict();
 }

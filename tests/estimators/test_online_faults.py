@@ -49,7 +49,7 @@ def test_without_memory_nothing_of_a_chunk_is_learned():
         before = model.coef_.copy()
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         short = 0
-        for room in range(0, 200 * 2**20, 2 * 2**20):
+        for room in range(0, 200 * 2**20, 2**19):
             resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
             try:
                 model.partial_fit(X, y)

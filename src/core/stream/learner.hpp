@@ -76,7 +76,7 @@ public:
         const Fault bad = (this->*over)(rows, labels, pass, ask);
         if (bad.row >= 0) return bad;
         if (pass.is_first())
-            keep(rows, labels);
+            keep(labels);
         else
             now.again += now.t + now.held - before;
         undo.forget();
@@ -202,13 +202,12 @@ private:
     }
 
     // Later passes leave out the rows that are still in the reservoir. All room has been taken before.
-    template <class Matrix>
-    void keep(const Matrix& rows, const Labels& labels) {
+    void keep(const Labels& labels) {
         held_.clear();
         for (int side = 0; side < 2; ++side)
             for (const auto& entry : reservoir.pending(side))
                 if (entry.row != Reservoir::nowhere && entry.held) mark(entry.row);
-        reservoir.keep(rows, labels.weight);
+        reservoir.keep(labels.weight);
     }
 
     template <class Row>

@@ -201,6 +201,7 @@ STEELYARD_CLONES Fault Learner::pass_over(const Matrix& rows, const Labels& labe
         if (--until == 0) check(ask.stop), until = ask.every;
         if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
         auto row = rows.row(i);
+        reservoir.copy(i, row);
         if constexpr (!Matrix::is_dense)
             if (side_by_side) now.weights.prefetch(rows.row(std::min(i + soon, rows.n_rows - 1)));
         if (!Matrix::is_dense && (pass.is_first() || untidy_) && !is_tidy(row, rows.n_stored)) {

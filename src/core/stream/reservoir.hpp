@@ -3,13 +3,14 @@
 // The threshold that goes with a model is found on it exactly, at any time, without another pass. Row number k of a
 // class takes a free place while there is one, and afterwards replaces a random one with probability capacity / k. The
 // number of the next row that does is drawn at once (Algorithm L of Li 1994), so the rows between cost nothing. Draws
-// depend on the seed, the class and the number of rows taken only. Rows are copied when a chunk has been learned, so
-// only survivors cost anything.
+// depend on the seed, the class and the number of rows taken only. What a chunk brings is known before it is learned:
+// the pass copies those rows while it has them at hand, and they take their places when it has come to its end.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -22,8 +23,7 @@ namespace steelyard {
 
 class Reservoir {
 public:
-    static constexpr Index nowhere = -1;     // in place of a place
-    static constexpr std::size_t ahead = 8;  // rows that are prefetched, as in BlockedShuffle
+    static constexpr Index nowhere = -1;  // in place of a place
 
     Reservoir() = default;
     Reservoir(const Index (&capacity)[2], std::uint64_t seed)
@@ -35,21 +35,22 @@ public:
         return k == counters.next[side] ? take_place(side) : nowhere;
     }
 
-    // `offer` and `note` for the rows from `first` on, when none of them is held out. Most blocks of rows have none
-    // that takes a place, and need only their negatives counted.
+    // `offer` and `note` for the rows from `first` on, when none of them is held out. A piece in which a row takes a
+    // place is sorted by class, without a branch a row; then the numbers of those rows say where they are.
     void offer_all(const std::int8_t* y, const double* weight, Index first, Index n_rows, const Stop* stop) {
         const std::int64_t before[2] = {counters.accepted[0], counters.accepted[1]};
-        StopEvery ask(stop, 1 << 16);
-        for (Index i = first; i < n_rows;) {
+        StopEvery ask(stop, (1 << 16) / static_cast<int>(piece));
+        for (Index i = first; i < n_rows; i += piece) {
             ask();
-            if (weight == nullptr && i + block <= n_rows && skip_block(y + i)) {
-                i += block;
-                continue;
-            }
-            for (const Index end = std::min(i + block, n_rows); i < end; ++i) {
-                if (weight != nullptr && weight[i] == 0.0) continue;
-                const int side = y[i] > 0;
-                if (++counters.accepted[side] == counters.next[side]) note(side, take_place(side), i, false);
+            const Piece rows(y + i, weight == nullptr ? nullptr : weight + i, std::min(piece, n_rows - i));
+            for (int side = 0; side < 2; ++side) {
+                auto& next = counters.next[side];
+                const std::int64_t start = counters.accepted[side], end = start + rows.count[side];
+                while (next <= end) {
+                    const Index row = i + rows.at[side][next - start - 1];
+                    note(side, take_place(side), row, false);
+                }
+                counters.accepted[side] = end;
             }
         }
         for (int side = 0; side < 2; ++side) counters.offered[side] += counters.accepted[side] - before[side];
@@ -57,42 +58,71 @@ public:
 
     struct Pending {
         Index row = nowhere;
-        bool held = false;  // only the reservoir may see it
+        bool held = false;      // only the reservoir may see it
+        bool apart = false;     // it lies in `apart_` for now: its place has room for it
+        KeptRows::Place place;  // where it lies, and as what
     };
 
-    // Notes that a row of the present chunk takes a place; `keep` copies the rows that are still noted at its end.
+    // Notes that a row of the present chunk takes a place; those that are still noted at the end of it are kept.
     void note(int side, Index place, Index row, bool held) {
         auto& pending = pending_[side];
         if (static_cast<Index>(pending.size()) <= place) pending.resize(static_cast<std::size_t>(place) + 1);
-        pending[static_cast<std::size_t>(place)] = {row, held};
+        pending[static_cast<std::size_t>(place)] = {row, held, false, {}};
     }
     const std::vector<Pending>& pending(int side) const { return pending_[side]; }
-    void forget_pending() { pending_[0].clear(), pending_[1].clear(); }
-
-    // All the memory that `keep` will need, so that it cannot fail.
-    template <class Matrix>
-    void take_room(const Matrix& rows) {
-        std::int64_t bytes = 0;
-        for (int side = 0; side < 2; ++side) {
-            const auto& pending = pending_[side];
-            kept.take_places(side, pending.size());
-            for (std::size_t place = 0; place < pending.size(); ++place)
-                if (pending[place].row != nowhere) bytes += kept.bytes_for(side, place, rows.row(pending[place].row));
-        }
-        kept.take_bytes(bytes);
+    void forget_pending() {
+        if (taken_ >= 0) kept.bytes.resize(static_cast<std::size_t>(taken_));
+        finish();
     }
 
+    // All the memory that the rows of the chunk will need, so that `copy` and `keep` cannot fail.
     template <class Matrix>
-    void keep(const Matrix& rows, const double* weight) {
+    void take_room(const Matrix& rows) {
+        std::int64_t room[2] = {0, 0};  // in the block, and apart from it
+        Index last = -1;
         for (int side = 0; side < 2; ++side) {
-            const auto& pending = pending_[side];
-            for (std::size_t place = 0; place < pending.size(); ++place) {
-                const Index later = pending[std::min(place + ahead, pending.size() - 1)].row, i = pending[place].row;
-                if (later != nowhere) rows.prefetch(later);
-                if (i != nowhere) kept.put(side, place, rows.row(i), weight == nullptr ? 1.0 : weight[i]);
+            kept.take_places(side, pending_[side].size());
+            for (std::size_t place = 0; place < pending_[side].size(); ++place) {
+                Pending& one = pending_[side][place];
+                if (one.row == nowhere) continue;
+                const std::int64_t needed = kept.needed(rows.row(one.row));
+                one.apart = kept.has_room(side, place, needed);
+                room[one.apart] += needed;
+                last = std::max(last, one.row);
             }
         }
-        forget_pending();
+        apart_.resize(static_cast<std::size_t>(room[1]));
+        taken_ = next_[0] = static_cast<std::int64_t>(kept.bytes.size());
+        next_[1] = 0;
+        kept.take_bytes(room[0]);
+        mark(last);
+    }
+
+    // The pass is at this row: it is copied, if it is one of those that are noted, behind the one before. (To the rows'
+    // places all over memory it took more than twice as long, and the pass's own stores waited.)
+    template <class Row>
+    STEELYARD_INLINE void copy(Index i, const Row& row) {
+        if (i >= n_marks_ || marks_[static_cast<std::size_t>(i)] == 0) return;
+        const std::int32_t mark = marks_[static_cast<std::size_t>(i)];
+        Pending& one = pending_[mark > 0][static_cast<std::size_t>(std::abs(mark) - 1)];
+        std::int64_t& next = next_[one.apart];
+        one.place = KeptRows::write((one.apart ? apart_.data() : kept.bytes.data()) + next, row);
+        one.place.start = next;
+        next += kept.needed(row);
+    }
+
+    void keep(const double* weight) {
+        for (int side = 0; side < 2; ++side)
+            for (std::size_t place = 0; place < pending_[side].size(); ++place) {
+                const Pending& one = pending_[side][place];
+                if (one.row == nowhere) continue;
+                const double w = weight == nullptr ? 1.0 : weight[one.row];
+                if (one.apart)
+                    kept.put_again(side, place, one.place, w, apart_.data() + one.place.start);
+                else
+                    kept.put(side, place, one.place, w);
+            }
+        finish();
         kept.compact();
     }
 
@@ -108,23 +138,49 @@ private:
     Index capacity_[2] = {0, 0};
     std::uint64_t mixed_[2] = {0, 0};
     std::vector<Pending> pending_[2];
+    std::vector<std::int32_t>
+        marks_;  // for each row, which place it takes: -1, -2, ... of class 0, 1, 2, ... of class 1
+    Index n_marks_ = 0;
+    KeptRows::Bytes apart_;
+    std::int64_t taken_ = -1;        // bytes before room was taken for the chunk
+    std::int64_t next_[2] = {0, 0};  // where the next row is copied to, in the block and apart from it
+
+    // `marks_` ends with the last row that takes a place.
+    void mark(Index last) {
+        marks_.assign(static_cast<std::size_t>(last + 1), 0);
+        n_marks_ = last + 1;
+        for (const int side : {0, 1})
+            for (std::size_t place = 0; place < pending_[side].size(); ++place)
+                if (pending_[side][place].row != nowhere)
+                    marks_[static_cast<std::size_t>(pending_[side][place].row)] =
+                        static_cast<std::int32_t>(place + 1) * (side ? 1 : -1);
+    }
+    void finish() {
+        pending_[0].clear(), pending_[1].clear();
+        std::vector<std::int32_t>().swap(marks_);
+        KeptRows::Bytes().swap(apart_);
+        n_marks_ = 0;
+        taken_ = -1;
+    }
 
     double next_uniform(int side) { return uniform(mixed_[side], static_cast<std::uint64_t>(++counters.draws[side])); }
 
-    static constexpr Index block = 8;  // labels of one byte, looked at as one word
+    // Rows of a piece by class; those without weight are in neither. A place in it is one byte.
+    static constexpr Index piece = 256;
+    struct Piece {
+        std::uint8_t at[2][piece];
+        std::int64_t count[2] = {0, 0};
 
-    // Counts a block of labels, unless one of its rows takes a place.
-    STEELYARD_INLINE bool skip_block(const std::int8_t* y) {
-        std::uint64_t word;
-        std::memcpy(&word, y, sizeof word);
-        constexpr std::uint64_t ones = 0x0101010101010101ull;  // the sign bit of each label, added up in the top byte
-        const auto negative = static_cast<std::int64_t>((((word >> 7) & ones) * ones) >> 56);
-        auto& accepted = counters.accepted;
-        if (accepted[0] + negative >= counters.next[0] || accepted[1] + block - negative >= counters.next[1])
-            return false;
-        accepted[0] += negative, accepted[1] += block - negative;
-        return true;
-    }
+        STEELYARD_INLINE Piece(const std::int8_t* y, const double* weight, Index n) {
+            std::int64_t neg = 0, pos = 0;
+            for (Index i = 0; i < n; ++i) {
+                const bool counts = weight == nullptr || weight[i] != 0.0, positive = y[i] > 0;
+                at[0][neg] = at[1][pos] = static_cast<std::uint8_t>(i);
+                neg += counts && !positive, pos += counts && positive;
+            }
+            count[0] = neg, count[1] = pos;
+        }
+    };
 
     // log x for x > 0, from the exponent and 2 artanh((m - 1)/(m + 1)) of a mantissa m in [sqrt 1/2, sqrt 2): six terms
     // leave a relative error of 1e-10, and a sample of 16,384 rows draws some fifty thousand.

@@ -1,9 +1,9 @@
 // Rows of two classes copied from a stream: the values of each and, behind them, its columns if it is sparse, all in
 // one block of memory.
 //
-// One block, so that the system has few pages to clear for it. A row that replaces another takes its room if it fits;
-// what replaced rows have left behind is dropped once it is more than half. Room is taken before any row is put, so
-// that a chunk is kept whole or not at all.
+// One block, that nobody clears before it is written. A row that replaces another takes its room if it fits; what
+// replaced rows have left behind is dropped once it is more than half. Room is taken before any row is written, so that
+// a chunk is kept whole or not at all.
 #pragma once
 
 #include <algorithm>
@@ -11,61 +11,101 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
-#include "base/huge_pages.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 
 namespace steelyard {
 
+// Memory as it comes: bytes that are written before they are read need no zeros.
+template <class T>
+struct AsItComes : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = AsItComes<U>;
+    };
+    template <class U>
+    void construct(U*) {}
+    template <class U, class... Values>
+    void construct(U* at, Values&&... values) {
+        ::new (static_cast<void*>(at)) U(std::forward<Values>(values)...);
+    }
+};
+
 class KeptRows {
 public:
+    using Bytes = std::vector<std::byte, AsItComes<std::byte>>;
     struct Place {
         std::int64_t start = 0, size = 0, sparse = 0;
     };
-    LargeVector<std::byte> bytes;
+    Bytes bytes;
     std::vector<Place> places[2];
     std::vector<double> weight[2];
 
-    // Room for rows in the first `n` places of a class, and for so many bytes: `put` asks for no memory.
+    // Room for rows in the first `n` places of a class, and for so many more bytes at the end.
     void take_places(int side, std::size_t n) {
         grow(places[side], n);
         grow(weight[side], n);
     }
-    void take_bytes(std::int64_t more) { grow(bytes, bytes.size() + static_cast<std::size_t>(more)); }
-
-    // At most as many bytes are added by a row that takes this place.
-    template <class Row>
-    std::int64_t bytes_for(int side, std::size_t place, const Row& row) const {
-        const std::int64_t needed = room(row.size, !Row::is_dense);
-        if (place >= places[side].size()) return needed;
-        const Place& p = places[side][place];
-        return needed > room(p.size, p.sparse) ? needed : 0;
+    void take_bytes(std::int64_t more) {
+        grow(bytes, bytes.size() + static_cast<std::size_t>(more));
+        bytes.resize(bytes.size() + static_cast<std::size_t>(more));
     }
 
-    // A dense row in which most entries are zero is kept as a sparse one.
+    // Bytes that a row may need, and whether the room of this place is enough.
+    template <class Row>
+    static std::int64_t needed(const Row& row) {
+        return room(row.size, !Row::is_dense);
+    }
+    bool has_room(int side, std::size_t place, std::int64_t bytes_needed) const {
+        return place < places[side].size() &&
+               bytes_needed <= room(places[side][place].size, places[side][place].sparse != 0);
+    }
+
+    // Writes a row where there is room for it; its place there, without the start. A dense row in which most entries
+    // are zero is kept as a sparse one.
     template <class T>
-    void put(int side, std::size_t place, const DenseRow<T>& row, double w) {
-        const auto zeros = std::count(row.values, row.values + row.size, T(0));
-        const bool sparse = 2 * zeros > row.size;
-        const Place& p = make(side, place, sparse ? row.size - zeros : row.size, sparse, w);
-        double* x = values(p);
-        std::int32_t* j = columns(p);
-        if (!sparse) {
-            std::copy(row.values, row.values + row.size, x);
-            return;
+    static STEELYARD_INLINE Place write(std::byte* at, const DenseRow<T>& row) {
+        auto* x = reinterpret_cast<double*>(at);
+        Index some[8] = {0, 0, 0, 0, 0, 0, 0, 0}, k = 0;  // numbers that are not zero, side by side
+        for (; k + 8 <= row.size; k += 8)
+            for (int m = 0; m < 8; ++m) some[m] += row.values[k + m] != T(0);
+        for (; k < row.size; ++k) some[0] += row.values[k] != T(0);
+        const Index size = ((some[0] + some[1]) + (some[2] + some[3])) + ((some[4] + some[5]) + (some[6] + some[7]));
+        if (2 * size >= row.size) {
+            for (k = 0; k < row.size; ++k) x[k] = static_cast<double>(row.values[k]);
+            return {0, row.size, 0};
         }
+        auto* j = reinterpret_cast<std::int32_t*>(at + 8 * size);
         row.each([&](Index column, double value) {
             if (value != 0.0) *x++ = value, *j++ = static_cast<std::int32_t>(column);
         });
+        return {0, size, 1};
     }
     template <class T>
-    void put(int side, std::size_t place, const SparseRow<T>& row, double w) {
-        const Place& p = make(side, place, row.size, true, w);
-        std::copy(row.values, row.values + row.size, values(p));
-        std::int32_t* const to = columns(p);
-        for (Index k = 0; k < row.size; ++k) to[k] = static_cast<std::int32_t>(row.columns[k]);
+    static STEELYARD_INLINE Place write(std::byte* at, const SparseRow<T>& row) {
+        auto* const x = reinterpret_cast<double*>(at);
+        auto* const j = reinterpret_cast<std::int32_t*>(at + 8 * row.size);
+        for (Index k = 0; k < row.size; ++k) x[k] = static_cast<double>(row.values[k]);
+        row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+            for (Index k = 0; k < row.size; ++k) j[k] = static_cast<std::int32_t>(columns[k]);
+        });
+        return {0, row.size, 1};
+    }
+
+    // A row that `write` has written at `start`, or elsewhere for a place that has room for it.
+    void put(int side, std::size_t place, const Place& row, double w) {
+        if (places[side].size() <= place) places[side].resize(place + 1), weight[side].resize(place + 1);
+        places[side][place] = row, weight[side][place] = w;
+    }
+    void put_again(int side, std::size_t place, const Place& row, double w, const std::byte* from) {
+        const std::int64_t start = places[side][place].start;
+        std::memcpy(bytes.data() + start, from, static_cast<std::size_t>(room(row.size, row.sparse != 0)));
+        put(side, place, {start, row.size, row.sparse}, w);
     }
 
     std::vector<double> scores(int side, const double* w) {
@@ -129,7 +169,7 @@ public:
         std::int64_t live = 0;
         each([&live](const Place& p) { live += room(p.size, p.sparse); });
         if (2 * live >= static_cast<std::int64_t>(bytes.size())) return;
-        LargeVector<std::byte> fresh;
+        Bytes fresh;
         try {
             fresh.resize(static_cast<std::size_t>(live));
         } catch (const std::bad_alloc&) {
@@ -173,17 +213,6 @@ private:
     void each(F&& f) {
         for (auto& side : places)
             for (Place& p : side) f(p);
-    }
-
-    const Place& make(int side, std::size_t place, std::int64_t size, bool sparse, double w) {
-        if (places[side].size() <= place) places[side].resize(place + 1), weight[side].resize(place + 1);
-        Place& p = places[side][place];
-        if (room(size, sparse) > room(p.size, p.sparse)) {
-            p.start = static_cast<std::int64_t>(bytes.size());
-            bytes.resize(bytes.size() + static_cast<std::size_t>(room(size, sparse)));
-        }
-        p.size = size, p.sparse = sparse, weight[side][place] = w;
-        return p;
     }
 };
 

@@ -206,15 +206,29 @@ public:
         at.scale = 1.0;
     }
 
-    // The part of |w|^2 on the columns of a row.
+    // The part of |w|^2 on the columns of a row, all of them if it is dense: columns without a value do not move.
+    // Partial sums, since one chain of additions would wait for itself.
     template <class Row>
     STEELYARD_INLINE double square_norm_on(const Row& row) const {
-        double sum = 0.0;
         const double* const vs = v();
-        row.each([&sum, vs, by = by_](Index j, double x) {
-            if (x != 0.0) sum += vs[j * by] * vs[j * by];
-        });
-        return sum * at.scale * at.scale;
+        double sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+        const Index by = by_;
+        if constexpr (Row::is_dense) {
+            Index j = 0;
+            if (by == 1)
+                for (; j + 8 <= row.size; j += 8)
+                    for (int k = 0; k < 8; ++k) sum[k] += vs[j + k] * vs[j + k];
+            for (; j < row.size; ++j) sum[0] += vs[j * by] * vs[j * by];
+        } else {
+            row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+                for (Index k = 0; k < row.size; ++k) {
+                    const double w = vs[by * static_cast<Index>(columns[k])];
+                    sum[k % 8] += w * w;
+                }
+            });
+        }
+        return (((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]))) * at.scale *
+               at.scale;
     }
 
     // The nearest point of the ball of this radius.
