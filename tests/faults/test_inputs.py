@@ -8,7 +8,7 @@ import re
 import pytest
 
 from faults import only_full
-from faults.inputs import BAD, INPUTS, ours, trials
+from faults.inputs import BAD, INPUTS, X, Y, ours, trials
 
 MAKE = ours()
 QUICK = (
@@ -42,6 +42,23 @@ def test_part_of_the_table(name):
 @pytest.mark.parametrize("name", MAKE)
 def test_the_whole_table(name):
     check(name)
+
+
+OUR_OWN = [name for name, make in MAKE.items() if "LogisticRegression" not in repr(make().get_params())]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("name", OUR_OWN)
+def test_values_of_any_size_are_learned_from_or_refused_and_numpy_has_nothing_to_say(name):
+    y = X[:, 1] if name == "QuantilePath" else Y
+    for size in (1e300, 1e160, 1e154, 1e-154, 1e-160, 1e-300):
+        try:
+            said = MAKE[name]().fit(size * X, y).predict(size * X)
+        except ValueError as error:
+            assert "scale the" in str(error)
+        else:
+            assert size < 1 or name.startswith("Online")
+            assert len(said) == len(X)
 
 
 @pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")

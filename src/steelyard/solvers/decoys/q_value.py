@@ -112,7 +112,7 @@ def solve(
     >>> bool(found.model.w[0] > 10 * abs(found.model.w[1]))
     True
     """
-    matches = Matches.of(Rows.of(X).packed(), is_target, sample_weight)
+    matches = Matches.of(Rows.of(X).check_squares().packed(), is_target, sample_weight)
     scores, models = _left_out(matches, aim, folds, kernel)
     judges = matches.take(np.concatenate(list(folds))) if folds else matches
     counts = counted(scores, judges, aim.max_q)
