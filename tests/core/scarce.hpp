@@ -19,11 +19,14 @@ static void* given(std::size_t size, std::size_t line) {
     return line == 0 ? std::malloc(size + 1) : std::aligned_alloc(line, (size + line) / line * line);
 }
 void* operator new(std::size_t size) { return given(size, 0); }
+void* operator new[](std::size_t size) { return given(size, 0); }
 void* operator new(std::size_t size, std::align_val_t line) { return given(size, static_cast<std::size_t>(line)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size + 1); }
 // Not to be inlined: GCC would see what is new given to free, and not that new is malloc.
 __attribute__((noinline)) static void given_back(void* at) { std::free(at); }
 void operator delete(void* at) noexcept { given_back(at); }
 void operator delete(void* at, std::size_t) noexcept { given_back(at); }
+void operator delete[](void* at) noexcept { given_back(at); }
+void operator delete[](void* at, std::size_t) noexcept { given_back(at); }
 void operator delete(void* at, std::align_val_t) noexcept { given_back(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { given_back(at); }
