@@ -144,3 +144,19 @@ def test_numbers_of_numpy_are_parameters(name):
     changed = {"alpha": np.float32(1e-3)} if name == "online" else {"C": np.float32(0.5)}
     again = MAKE[name]().set_params(**{key: float(value) for key, value in changed.items()})
     assert np.allclose(model.set_params(**changed).fit(X, Y).predict(X), again.fit(X, Y).predict(X))
+
+
+def test_numbers_and_lists_that_are_none_are_refused_as_parameters():
+    for model in (sy.CostPath(C=10**400), sy.MeasureClassifier(m.FBeta(1), C={0.1, 1.0})):
+        with pytest.raises(ValueError, match="C must be"):
+            model.fit(X, Y)
+    with pytest.raises(ValueError, match="sample_weight is a number for each row; got 'balanced'"):
+        sy.CostPath().fit(X, Y, sample_weight="balanced")
+
+
+def test_a_first_chunk_of_one_class_says_how_to_go_on():
+    with pytest.raises(ValueError, match=r"only one class, True.*classes="):
+        MAKE["online"]().partial_fit(X, np.ones(len(X), dtype=bool))
+    model = MAKE["online"]().partial_fit(X, np.ones(len(X), dtype=bool), classes=[False, True])
+    with pytest.raises(ValueError, match=r"the label 2, which is not one of the classes \[False, True\]"):
+        model.partial_fit(X, np.full(len(X), 2))

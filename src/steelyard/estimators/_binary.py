@@ -130,6 +130,8 @@ def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = No
     """None stays None; otherwise float64, finite, not negative, and with mass in both classes when labels are given."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, (str, bytes)):
+        raise ValueError(f"sample_weight is a number for each row; got {sample_weight!r}")
     weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")
