@@ -3,7 +3,9 @@
     python benchmarks/inputs.py [OTHER_PYTHON]
 
 steelyard is asked here; scikit-learn, XGBoost and LightGBM by OTHER_PYTHON, the interpreter of an environment that has
-them (`pip install scikit-learn pandas xgboost-cpu lightgbm`), or here if none is given.
+them (`pip install scikit-learn pandas xgboost-cpu lightgbm`), or here if none is given. The rules by which they are
+judged, the limits of time and memory among them, are the same for all and stand at the top of tests/faults/inputs.py;
+they were fixed before the run that is shown, and that run is one run.
 """
 
 import json
@@ -20,12 +22,11 @@ OTHERS = ("SGDClassifier", "LinearSVC", "XGBoost", "LightGBM")
 sys.path.insert(0, str(ROOT / "tests"))
 
 
-def asked(python, names):
-    """name: {call: {input: verdict}}, and the versions of what was asked."""
+def asked(python, name):
+    """{call: {input: verdict}} of one contender."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        subprocess.run([python, str(TRIALS), file.name, *names], check=True)
-        found = json.loads(Path(file.name).read_text())
-    return {name: sorted_out(trials) for name, trials in found.items()}
+        subprocess.run([python, str(TRIALS), file.name, name], check=True)
+        return sorted_out(json.loads(Path(file.name).read_text())[name])
 
 
 def sorted_out(trials):
@@ -47,10 +48,14 @@ def versions(python):
 
 
 def main(other=sys.executable):
-    from faults.inputs import ours
+    from faults.inputs import MEMORY, PATIENCE, ours
 
-    found = {"ours": asked(sys.executable, list(ours())), "others": asked(other, OTHERS), "versions": versions(other)}
-    write("inputs", found, show=False)
+    found = {"ours": {}, "others": {}, "versions": versions(other)}
+    found["limits"] = {"processor_seconds": PATIENCE, "clock_seconds": 10 * PATIENCE, "bytes": MEMORY}
+    for side, python, names in (("others", other, OTHERS), ("ours", sys.executable, ours())):
+        for name in names:
+            found[side][name] = asked(python, name)
+            write("inputs", found, show=False)
 
 
 if __name__ == "__main__":

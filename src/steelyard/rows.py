@@ -150,6 +150,16 @@ class Rows:
     def squared_norms(self) -> Array:
         return np.asarray(self.core.squared_norms())
 
+    def check_squares(self) -> Rows:
+        """These rows, if their squared lengths are numbers, for those who compute with them; otherwise an error."""
+        squares = self.squared_norms()
+        with np.errstate(over="ignore"):
+            in_order = np.isfinite(squares.sum())
+        if not in_order:
+            row = int(np.argmax(squares) if self.which is None else self.which[np.argmax(squares)])
+            raise ValueError(f"X has values whose squares overflow, in row {row}: scale the columns (StandardScaler)")
+        return self
+
     # -- inside -------------------------------------------------------------------------------------------------
     def _checked(self, name: str) -> Rows:
         fault, row = self.core.first_fault(self.cores)

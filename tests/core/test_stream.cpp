@@ -1,34 +1,15 @@
 // The stream learner in the core: whatever fails changes nothing, saved and loaded it goes on alike, dense is sparse.
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <random>
 #include <thread>
 
 #include "check.hpp"
+#include "scarce.hpp"
 #include "stream/archive.hpp"
 #include "stream/learner.hpp"
 
 using namespace steelyard;
-
-// Memory that runs out at the n-th request from here.
-static long requests_left = -1;
-static void* given(std::size_t size, std::size_t line) {
-    const bool counts = requests_left >= 0;
-    if (counts) --requests_left;
-    if (counts && requests_left < 0) throw std::bad_alloc();
-    return line == 0 ? std::malloc(size + 1) : std::aligned_alloc(line, (size + line) / line * line);
-}
-void* operator new(std::size_t size) { return given(size, 0); }
-void* operator new(std::size_t size, std::align_val_t line) { return given(size, static_cast<std::size_t>(line)); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size + 1); }
-// Not to be inlined: GCC would see what is new given to free, and not that new is malloc.
-__attribute__((noinline)) static void given_back(void* at) { std::free(at); }
-void operator delete(void* at) noexcept { given_back(at); }
-void operator delete(void* at, std::size_t) noexcept { given_back(at); }
-void operator delete(void* at, std::align_val_t) noexcept { given_back(at); }
-void operator delete(void* at, std::size_t, std::align_val_t) noexcept { given_back(at); }
 
 struct Data {
     Index n, d = 7;

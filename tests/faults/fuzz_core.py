@@ -19,7 +19,9 @@ import warnings
 
 import numpy as np
 
+import steelyard.measures as m
 from steelyard import _core
+from steelyard.measures.stages import stages
 
 EACH = 40  # tries in a fork
 PATIENCE = 20  # seconds for a try: the data are of a few rows
@@ -27,6 +29,7 @@ MEMORY = 3 << 30  # bytes: who says two thousand million columns means them, and
 ODD = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e308, -1e308, np.nan, np.inf, -np.inf, 5e-324)
 ODD_COUNTS = (0, 1, 2, 3, -1, -2, 7, 1000, 2**31 - 1, -(2**31))
 ODD_INDICES = (0, 1, -1, 3, 2**31, 2**62, -(2**62))
+MEASURES = (m.FBeta(1), m.GMean(), m.BAKLD(), m.CQReward(), m.NegKLD(), m.Precision(), m.Recall() - m.fpr)
 
 
 class Draw:
@@ -105,14 +108,21 @@ class Draw:
     def weight(self):
         return None if self.maybe(0.5) else self.numbers(self.n, self.rng.random)
 
+    def measure(self):
+        return self.one_of(*MEASURES)
+
     def tape(self):
-        length = int(self.rng.integers(1, 6))
-        return (
-            self.whole(length, 24, np.int32),
-            self.whole(length, length, np.int32),
-            self.whole(length, length, np.int32),
-            self.numbers(length),
-        )
+        """That of a measure, with a number of it changed now and then; or no tape at all."""
+        if self.maybe(self.odd / 4):
+            length = int(self.rng.integers(1, 6))
+            numbers = [self.whole(length, high, np.int32) for high in (24, length, length)]
+            return (*numbers, self.numbers(length))
+        tape = self.measure().tape()
+        parts = [np.array(part) for part in (tape.op, tape.left, tape.right, tape.number)]
+        if self.maybe():
+            part = self.one_of(*parts)
+            part[self.rng.integers(len(part))] = self.one_of(-1, 0, 1, 2, 7, 1000, 2**31 - 1)
+        return tuple(parts)
 
 
 def rows(draw):
@@ -183,33 +193,46 @@ def masters(draw):
     _core.line_search(*args, draw.number(), draw.number(), draw.one_of("hinge", "squared_hinge", "logistic"))
 
 
+def duals(draw, guard):
+    made = _core.Duals()
+    made.set_measure(_core.Tape(*draw.tape()))
+    if draw.maybe(0.3):
+        made.set_constraint(_core.Tape(*draw.tape()))
+    if not guard or draw.maybe():
+        parts = [(s.tape, s.first, s.second, s.low, s.high) for s in stages(draw.measure())]
+        found = [
+            _core.Stage(
+                _core.Tape(t.op, t.left, t.right, t.number),
+                draw.count(i),
+                draw.count(j),
+                draw.number(low),
+                draw.number(high),
+            )
+            for t, i, j, low, high in parts
+        ]
+        made.set_objective(found)
+        if draw.maybe(0.5):
+            made.set_denominator(found)
+    return made
+
+
 def stream(draw):
-    settings, duals = _core.LearnerSettings(), _core.Duals()
+    settings = _core.LearnerSettings()
     for name in ("width", "hinge_first", "eta0", "unit_step", "alpha", "radius", "growth", "epoch", "epoch_growth"):
         setattr(settings, name, draw.number(getattr(settings, name)))
     for name in ("reward", "steps", "refresh"):
         setattr(settings, name, draw.count(getattr(settings, name)))
-    capacity = settings.capacity
+    capacity = draw.one_of(settings.capacity, (8, 8), (100, 3))
     settings.capacity = draw.index(capacity[0]), draw.index(capacity[1])
     inner = settings.duals
-    for name in ("guard", "counts", "forget", "scan", "constrained", "balanced"):
+    inner.guard = draw.maybe(0.6)
+    for name in ("counts", "forget", "scan", "constrained", "balanced"):
         setattr(inner, name, draw.maybe(0.3))
     for name in ("gain", "floor", "clip", "share_power"):
         setattr(inner, name, draw.number(getattr(inner, name)))
     settings.duals = inner
-    try:
-        for give in (duals.set_measure, duals.set_constraint):
-            give(_core.Tape(*draw.tape()))
-        stages = [
-            _core.Stage(_core.Tape(*draw.tape()), draw.count(0), draw.count(1), draw.number(), draw.number())
-            for _ in range(draw.one_of(0, 1, 2))
-        ]
-        duals.set_objective(stages)
-        duals.set_denominator(stages)
-    except ValueError:
-        pass
     x = draw.rows()
-    learner = _core.StreamLearner(settings, draw.index(draw.d), duals)
+    learner = _core.StreamLearner(settings, draw.index(draw.d), duals(draw, inner.guard))
     y = draw.rng.choice([-1, 1], draw.length(draw.n)).astype(np.int8)
     for k in range(3):
         learner.learn(x, y, draw.weight(), _core.Pass(draw.maybe(0.5), draw.count(k) % 1000, draw.maybe(0.5)))
@@ -220,16 +243,40 @@ def stream(draw):
     saved = bytearray(learner.save())
     if draw.maybe(0.5):
         saved[draw.rng.integers(len(saved))] ^= int(draw.rng.integers(256))
-    learner.copy().load(bytes(saved))
+    again = learner.copy()
+    again.load(bytes(saved))
+    again.learn(x, y, None, _core.Pass(False, 3, False))  # what was loaded is used
+
+
+def class_measure(draw, k):
+    lifts = [
+        (draw.count(draw.rng.integers(3)), draw.count(draw.rng.integers(k)), _core.Tape(*draw.tape()))
+        for _ in range(draw.one_of(1, 2, 3))
+    ]
+    formula = draw.tape() if draw.maybe() else (np.zeros(1, np.int32),) * 3 + (np.zeros(1),)
+    return _core.ClassMeasure(lifts, _core.Tape(*formula, draw.count(len(lifts) + 1)))
+
+
+def classes(draw):
+    k = draw.one_of(1, 2, 3, 5)
+    constraints = [
+        _core.ClassConstraint(*[class_measure(draw, k) for _ in range(draw.one_of(1, 1, 2, 3))])
+        for _ in range(draw.one_of(0, 0, 1, 2))
+    ]
+    small = [draw.number(1e-9) for _ in range(3)]
+    goal = _core.ClassGoal(class_measure(draw, k), constraints, draw.number(0.01), draw.maybe(0.5), *small)
+    labels = abs(draw.matrix(draw.n, k))
+    _core.best_offset(draw.matrix(draw.n, k), labels, draw.numbers(k), abs(draw.index(draw.rng.integers(k))), goal)
 
 
 def structural(draw):
     x = draw.rows()
     n = draw.n
-    search = draw.one_of("counts", "bounds", "divide", "table")
     if draw.maybe(0.4):
+        search = draw.one_of("counts", "table", "table", "bounds") if draw.maybe() else "counts"
         loss = _core.ConfusionLoss.of_counts(draw.numbers(n + 1, draw.rng.random), search)
     else:
+        search = draw.one_of("counts", "table") if draw.maybe() else draw.one_of("bounds", "divide")
         loss = _core.ConfusionLoss.of_measure(
             *draw.tape(), draw.number(1e-3), draw.number(), draw.number(), search, draw.one_of(-1, 0, 1),
             draw.index(0), draw.index(n),
@@ -289,7 +336,7 @@ def kernel(draw):
 
 BINDINGS = {
     f.__name__: f
-    for f in (rows, measures, cost_grid, class_risks, masters, stream, structural, path, other_paths, kernel)
+    for f in (rows, measures, cost_grid, class_risks, masters, stream, classes, structural, path, other_paths, kernel)
 }
 REFUSALS = (ValueError, TypeError, IndexError, MemoryError, RuntimeError, OverflowError)
 

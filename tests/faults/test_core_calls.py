@@ -55,6 +55,25 @@ def risks(y=SIGNS, weight=None):
     return _core.ClassRisks(rows(), y, weight, "hinge", 1)
 
 
+def tape(n_inputs=4, reads=0):
+    return _core.Tape(*[np.full(1, k, dtype=np.int32) for k in (0, reads, 0)], np.zeros(1), n_inputs)
+
+
+def offset(n_classes, lift_reads=0, formula_reads=0, more=()):
+    """The best offset of class 0, for the mean of a rate over the classes."""
+    measure = _core.ClassMeasure([(0, 0, tape(10**6, lift_reads))], tape(10**6, formula_reads))
+    constraints = [_core.ClassConstraint(measure, *(measure for _ in more))] if more else []
+    goal = _core.ClassGoal(measure, constraints, 0.1, False, 1e-9, 1e-9, 1e-9)
+    scores = np.ones((6, n_classes))
+    return _core.best_offset(scores, scores, np.zeros(n_classes), 0, goal)
+
+
+def kernel(name, degree=2, X=None, view=None):
+    made = _core.Rows.dense(ROWS if X is None else X)
+    spec = _core.KernelSpec(name, 1.0, 0.5, degree, 0.0)
+    return _core.KernelMatrix(made if view is None else made.view(view, 0.0), spec, 1e6).product(np.ones(6))
+
+
 ONE = np.zeros(1, dtype=np.int64)
 ENDED = {
     "no models to score with": lambda: rows().scores(np.zeros((0, 3)), 1).shape,
@@ -72,6 +91,17 @@ ENDED = {
     "weights too few": lambda: risks(weight=np.ones(2)),
     "no track begun": lambda: risks().look(ONE, np.zeros((1, 3))),
     "a track that is none": lambda: risks().cut(ONE + 99),
+    "a tolerance below the rounding of the gap": lambda: _core.trace_approximately(
+        rows(), SIGNS, None, 1.0, (0.1, 0.9), 5e-324, "coordinate_first", 0
+    ),
+    "a degree of two thousand million": lambda: kernel("poly", 2**31 - 1),
+    "a precomputed kernel without columns": lambda: kernel(
+        "precomputed", X=np.zeros((6, 0)), view=np.arange(6, dtype=np.int64)
+    ),
+    "an offset among one class": lambda: offset(1),
+    "a lift that reads what is not there": lambda: offset(3, lift_reads=10**6 - 1),
+    "a formula that reads what is not there": lambda: offset(3, formula_reads=10**6 - 1),
+    "a constraint without its whole": lambda: offset(3, more=(0,)),
     "costs that are text": lambda: grid(costs=["a"]),
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 import steelyard as sy
 import steelyard.measures as m
+from faults import saved_models
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(10_000, 3))
@@ -98,6 +99,20 @@ def test_two_threads_on_two_estimators_and_eight_that_predict_with_one():
             assert np.array_equal(wanted.predict(X), said)
 
     together(fits, fits, *[predicts] * 8)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["measure", "online cap", "path rbf", "structural", "np", "q-value", "threshold"])
+def test_four_threads_that_fit_at_once_find_the_same_models(name, quick_switches):
+    wanted = saved_models.answers(saved_models.make(name))
+    found = []
+    together(
+        *[lambda: found.append(saved_models.answers(saved_models.OURS[name]().fit(saved_models.X, saved_models.Y)))] * 4
+    )
+    assert len(found) == 4
+    for one in found:
+        for key, value in wanted.items():  # BLAS may round kernel values by where an array lies
+            assert np.array_equal(one[key], value) if value.dtype.kind in "OUb" else np.allclose(one[key], value, 1e-9)
 
 
 WITHOUT_THREADS = """

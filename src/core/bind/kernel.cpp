@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -107,6 +108,11 @@ Solved solve(KernelMatrix& kernel, Doubles q, Doubles lower, Doubles upper, Doub
 namespace steelyard {
 
 KernelSpec kernel_spec(const std::string& name, double gamma, double coef0, int degree, double constant) {
+    // A power is as many products as its degree; beyond a thousand nothing but 0, 1 and infinity comes of it.
+    constexpr int largest_degree = 1000;
+    if (degree < 0 || degree > largest_degree) throw nb::value_error("the degree of a kernel is 0 to 1000");
+    if (!(gamma >= 0.0) || !std::isfinite(gamma) || !std::isfinite(coef0) || !std::isfinite(constant))
+        throw nb::value_error("gamma, coef0 and the constant of a kernel are finite numbers, gamma not below zero");
     if (name == "linear") return {KernelKind::linear, gamma, coef0, degree, constant};
     if (name == "rbf") return {KernelKind::rbf, gamma, coef0, degree, constant};
     if (name == "poly") return {KernelKind::poly, gamma, coef0, degree, constant};

@@ -4,7 +4,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
@@ -65,6 +64,7 @@ std::tuple<double, double, double> best_offset(const Matrix& scores, const Matri
     const std::size_t n = scores.shape(0), width = scores.shape(1);
     if (labels.shape(0) != n || labels.shape(1) != width || offsets.shape(0) != width || k >= width || n == 0)
         throw std::invalid_argument("scores, labels and offsets must be of the same rows and classes");
+    if (width < 2) throw std::invalid_argument("an offset is one of several classes");
     const ClassRows rows{scores.data(), labels.data(), n, width};
     const ClassCut found =
         without_gil([&](const Stop& stop) { return ClassSweep(rows, offsets.data(), k, goal, &stop).best(&stop); });
@@ -104,11 +104,24 @@ void bind_measure(nb::module_& m) {
             "lifts"_a, "formula"_a);
     nb::class_<ClassConstraint>(m, "ClassConstraint",
                                 "Not negative where it holds; `whole` decides where `below` is 0.")
-        .def(nb::init<ClassMeasure, std::optional<ClassMeasure>, std::optional<ClassMeasure>>(), "cleared"_a,
-             "below"_a = nb::none(), "whole"_a = nb::none());
+        .def(
+            "__init__",
+            [](ClassConstraint* self, const ClassMeasure& cleared, const std::optional<ClassMeasure>& below,
+               const std::optional<ClassMeasure>& whole) {
+                if (below.has_value() != whole.has_value())
+                    throw std::invalid_argument("a constraint that is cleared of a denominator has its whole, too");
+                new (self) ClassConstraint{cleared, below, whole};
+            },
+            "cleared"_a, "below"_a = nb::none(), "whole"_a = nb::none());
     nb::class_<ClassGoal>(m, "ClassGoal", "What offsets are chosen for.")
-        .def(nb::init<ClassMeasure, std::vector<ClassConstraint>, double, bool, double, double, double>(), "measure"_a,
-             "constraints"_a, "smoothing"_a, "monotone"_a, "tolerance"_a, "tie"_a, "apart"_a);
+        .def(
+            "__init__",
+            [](ClassGoal* self, const ClassMeasure& measure, const nb::sequence& constraints, double smoothing,
+               bool monotone, double tolerance, double tie, double apart) {
+                new (self) ClassGoal{measure, listed<ClassConstraint>(constraints), smoothing, monotone, tolerance, tie,
+                                     apart};
+            },
+            "measure"_a, "constraints"_a, "smoothing"_a, "monotone"_a, "tolerance"_a, "tie"_a, "apart"_a);
     m.def("best_offset", &best_offset, "scores"_a, "labels"_a, "offsets"_a, "k"_a, "goal"_a,
           "The best offset of class k with the others fixed, the measure there, and what the constraints miss.");
 }

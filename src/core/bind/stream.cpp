@@ -122,12 +122,12 @@ void bind_settings(nb::module_& m) {
 void bind_duals(nb::module_& m) {
     nb::class_<Stage>(m, "Stage")
         .def("__init__", [](Stage* self, const Tape& tape, int first, int second, double low, double high) {
-            new (self) Stage{tape, {first, second}, low, high};
+            new (self) Stage{tape.with_inputs(Tape::n_rates), {first, second}, low, high};
         });
     nb::class_<Duals>(m, "Duals")
         .def(nb::init<>())
-        .def("set_measure", [](Duals& d, const Tape& tape) { d.measure = tape; })
-        .def("set_constraint", [](Duals& d, const Tape& tape) { d.constraint = tape; })
+        .def("set_measure", [](Duals& d, const Tape& tape) { d.measure = tape.with_inputs(Tape::n_rates); })
+        .def("set_constraint", [](Duals& d, const Tape& tape) { d.constraint = tape.with_inputs(Tape::n_rates); })
         .def("set_objective", [](Duals& d, const nb::sequence& stages) { d.objective = Nest(listed<Stage>(stages)); })
         .def("set_denominator",
              [](Duals& d, const nb::sequence& stages) { d.denominator = Nest(listed<Stage>(stages)); });

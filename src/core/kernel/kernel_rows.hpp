@@ -97,7 +97,10 @@ private:
         diagonal_.assign(n_, 0.0);
         StopEvery listen(stop, 64);
         if (map_.spec.kind == KernelKind::precomputed) {
-            if (x.constant != 0 || (!x.which && x.n_cols != n_))
+            // A view of rows i, j, ... reads columns i, j, ...: they must be there.
+            const bool in_columns =
+                x.which ? std::all_of(x.which, x.which + n_, [&](Index k) { return k < x.n_cols; }) : x.n_cols == n_;
+            if (x.constant != 0 || !in_columns)
                 throw std::invalid_argument("a precomputed kernel matrix must be square");
             for (Index i = 0; i < n_; ++i) {
                 listen();

@@ -32,6 +32,8 @@ public:
     // The formula has the lifts as its inputs, and the smoothing after them.
     ClassMeasure(std::vector<Lift> lifts, Tape formula) : lifts_(std::move(lifts)), formula_(std::move(formula)) {
         inputs_.resize(lifts_.size() + 1);
+        formula_.with_inputs(inputs_.size());
+        for (const Lift& lift : lifts_) lift.tape.with_inputs(Tape::n_rates);
     }
 
     void begin(const std::vector<Point>& at) {

@@ -51,9 +51,14 @@ inline double quotient(double a, double b) { return a == 0.0 && b == 0.0 ? 0.0 :
 
 class Tape {
 public:
+    static constexpr std::int32_t n_rates = 4;  // the numbers of a Point
+
     // Throws std::invalid_argument if an instruction refers to itself, to a later one, or to nothing.
-    explicit Tape(std::vector<Instruction> instructions, std::int32_t n_inputs = 4)
-        : instructions_(std::move(instructions)), slots_(instructions_.size()), values_(instructions_.size()) {
+    explicit Tape(std::vector<Instruction> instructions, std::int32_t n_inputs = n_rates)
+        : instructions_(std::move(instructions)),
+          slots_(instructions_.size()),
+          values_(instructions_.size()),
+          n_inputs_(n_inputs) {
         if (instructions_.empty()) throw std::invalid_argument("a tape needs at least one instruction");
         for (std::size_t k = 0; k < instructions_.size(); ++k)
             check(instructions_[k], static_cast<std::int32_t>(k), n_inputs);
@@ -82,10 +87,18 @@ public:
 
     const std::vector<Instruction>& instructions() const { return instructions_; }
 
+    // For whoever has so many inputs to give, and no more.
+    const Tape& with_inputs(std::size_t given) const {
+        if (n_inputs_ > 0 && static_cast<std::size_t>(n_inputs_) > given)
+            throw std::invalid_argument("a tape asks for more inputs than there are");
+        return *this;
+    }
+
 private:
     std::vector<Instruction> instructions_;
     std::vector<ValueAndGradient> slots_;
     std::vector<double> values_;
+    std::int32_t n_inputs_;
 
     // An argument that an operation does not have becomes the one that it has, so that whoever looks finds something.
     static void check(Instruction& step, std::int32_t place, std::int32_t n_inputs) {

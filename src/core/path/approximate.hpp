@@ -54,7 +54,11 @@ inline double certified_gap(const GapBounds (&at)[3], double tol) {
     };
     double low = 0, high = tol;
     if (!holds(tol)) low = tol, high = 1;
-    while (high - low > 0.01 * tol) (holds((low + high) / 2) ? high : low) = (low + high) / 2;
+    while (high - low > 0.01 * tol) {
+        const double middle = (low + high) / 2;
+        if (middle <= low || middle >= high) break;  // neighbours: a tol below the rounding of the gap
+        (holds(middle) ? high : low) = middle;
+    }
     return high;
 }
 

@@ -14,9 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from ..measures import Measure
-from ..rows import refuse_masked
 from ..tensors import is_tensor
 from . import _on_tensors as on_tensors
+from ._border import plain_labels
 
 
 class BinaryMixin(ClassifierMixin):
@@ -84,8 +84,11 @@ HEAVIEST = 1e100  # a sum of weights: its square, times what a row can add, is s
 
 def one_kind(y: Any) -> np.ndarray:
     """y as one column of labels that can be compared with each other, none of them missing."""
-    refuse_masked(y, "y")
-    column: np.ndarray = column_or_1d(y, warn=True)
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None")
+    column: np.ndarray = column_or_1d(plain_labels(y), warn=True)
+    if column.dtype.kind == "f":
+        assert_all_finite(column, input_name="y")
     kinds = sorted({type(label).__name__ for label in column.tolist()}) if column.dtype == object else []
     if len(kinds) > 1 or kinds == ["NoneType"]:
         raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
@@ -127,6 +130,8 @@ def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = No
     """None stays None; otherwise float64, finite, not negative, and with mass in both classes when labels are given."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, (str, bytes)):
+        raise ValueError(f"sample_weight is a number for each row; got {sample_weight!r}")
     weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")

@@ -24,8 +24,9 @@ KINDS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_
 def rows_and_y(estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True, check: bool = True) -> tuple[Rows, Any]:
     """X as rows and y as a column of the same length; ``check=False`` leaves the numbers to the solver's loop."""
     _check_form(X)
-    refuse_masked(y, "y")
-    X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
+    y = plain_labels(y)
+    with said_of_a_column(X):
+        X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
     return Rows.of(X, check=check), y
 
 
@@ -33,7 +34,9 @@ def rows_to_score(estimator: BaseEstimator, X: Any) -> Rows:
     """New rows for a fitted estimator."""
     check_is_fitted(estimator)
     _check_form(X)
-    return Rows.of(validate_data(estimator, X, reset=False, **KINDS))
+    with said_of_a_column(X):
+        X = validate_data(estimator, X, reset=False, **KINDS)
+    return Rows.of(X)
 
 
 @contextmanager
@@ -62,9 +65,91 @@ def check_form(X: Any) -> None:
         )
 
 
+def plain_labels(y: Any) -> Any:
+    """Labels of pandas' own types and Python's own objects as numpy's of the same kind, so that True stays True and 1
+    stays 1 (scikit-learn makes 1.0 of both); missing ones are refused by name."""
+    refuse_masked(y, "y")
+    if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
+        missing = np.flatnonzero(np.asarray(y.isna()))
+        if len(missing):
+            raise ValueError(f"Input y contains NaN or None: the label of row {missing[0]} is missing. Drop such rows")
+        kind = getattr(y.dtype, "numpy_dtype", None)  # of Int64, boolean, Float64, and of Arrow's numbers
+        if kind is not None and not _is_object(kind):
+            return np.asarray(y, dtype=kind)
+    if _is_object(getattr(y, "dtype", None)) and getattr(y, "ndim", 0) == 1:
+        kinds = {type(label) for label in np.asarray(y).tolist()}
+        if kinds == {bool}:
+            return np.asarray(y, dtype=bool)
+        if kinds == {int}:
+            try:
+                return np.asarray(y, dtype=np.int64)
+            except OverflowError:
+                raise ValueError("labels that are whole numbers have 64 bits: call such large ones by text") from None
+    return y
+
+
+def _is_object(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "") == "O" and isinstance(dtype, np.dtype)
+
+
+@contextmanager
+def said_of_a_column(X: Any) -> Iterator[None]:
+    """What cannot be made a number is named with its column, and what to do about it."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        reason = _not_numbers(X)
+        if reason is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{reason} ({error})") from error
+
+
+ENCODE = "encode it as numbers first, for instance with sklearn.preprocessing.OneHotEncoder"
+
+
+def _not_numbers(X: Any) -> str | None:
+    """The first column of X that holds no numbers, and what it does hold; None if that is not what is wrong."""
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        return "the rows of X are dictionaries: sklearn.feature_extraction.DictVectorizer makes columns of them"
+    names = getattr(X, "columns", None)
+    if names is None:
+        X = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
+        if not _is_object(getattr(X, "dtype", None)) or getattr(X, "ndim", 0) != 2:
+            return None
+        columns = [(k, X[:, k]) for k in range(X.shape[1])]
+    else:
+        columns = [(name, X[name]) for name in names]
+    for name, column in columns:
+        values = np.asarray(column)
+        if values.dtype.kind in "mM":
+            return f"column {name!r} of X holds dates or durations: say as numbers what they mean, in some unit"
+        try:
+            values.astype(np.float64)
+        except (ValueError, TypeError):
+            return f"column {name!r} of X holds {type(values.tolist()[0]).__name__}, not numbers: {ENCODE}"
+    return None
+
+
+def _check_shape_of_it(X: Any) -> None:
+    """What is no table at all, though it may lead to one."""
+    if X is None:
+        raise ValueError("X is None: rows and columns are needed")
+    if isinstance(X, (str, bytes)):
+        raise ValueError(f"X is text, {X[:40]!r}: read the file that it names, or stream it with steelyard.streams")
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: call X.collect() first")
+    if hasattr(X, "__next__"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, not a table: make a list of its rows, or give chunks to "
+            "OnlineClassifier.fit_stream"
+        )
+
+
 def _check_form(X: Any) -> None:
-    """Before scikit-learn reads it: masks it does not look at, dates it takes for numbers, and other formats than CSR
-    are converted by scipy, which trusts their indices."""
+    """Before scikit-learn reads it: what is no table, masks it does not look at, dates it takes for numbers, and other
+    formats than CSR are converted by scipy, which trusts their indices."""
+    _check_shape_of_it(X)
     refuse_masked(X)
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         raise TypeError(

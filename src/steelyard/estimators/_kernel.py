@@ -38,7 +38,8 @@ def kernel_params(
         if gamma not in ("scale", "auto"):
             raise ValueError(f"{GAMMA}; got {gamma!r}")
         spread = variance(rows, weight) if gamma == "scale" else 1.0
-        gamma = 1.0 / (rows.n_cols * spread) if spread > 0 else 1.0
+        # A spread whose reciprocal is no number is one of rows that are all alike, and treated as in scikit-learn.
+        gamma = 1.0 / (rows.n_cols * spread) if spread >= np.finfo(float).tiny else 1.0
     elif not isinstance(gamma, numbers.Real) or not 0.0 < float(gamma) < np.inf:
         raise ValueError(f"{GAMMA}; got {gamma!r}")
     return {"gamma": float(gamma)} | ({"degree": degree, "coef0": coef0} if kernel == "poly" else {})
@@ -60,7 +61,7 @@ def _check_matrix(K: Any) -> None:
 
 def variance(X: Any, weight: NDArray[np.float64] | None) -> float:
     """Of all entries of X, each with the weight of its row."""
-    rows = Rows.of(X, check=False)
+    rows = Rows.of(X, check=False).check_squares()
     square = rows.squared_norms() / rows.n_cols
     plain = rows.scores(np.full(rows.n_cols, 1.0 / rows.n_cols))
     return float(np.average(square, weights=weight) - np.average(plain, weights=weight) ** 2)

@@ -48,7 +48,10 @@ class Number:
         kind = numbers.Integral if self.whole else numbers.Real
         if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of Python that no float holds
+            return False
         above = number >= self.low if self.low_too else number > self.low
         return bool(np.isfinite(number) and above and (number <= self.high if self.high_too else number < self.high))
 
@@ -89,8 +92,8 @@ class ListOf:
     kind: Kind
 
     def takes(self, value: Any) -> bool:
-        if isinstance(value, str) or not hasattr(value, "__len__") or len(value) == 0:
-            return False
+        if isinstance(value, (str, set, frozenset, dict)) or not hasattr(value, "__len__") or len(value) == 0:
+            return False  # a set has no order, so that a model of it would change from run to run
         return all(self.kind.takes(one) for one in value)
 
     def __str__(self) -> str:

@@ -27,13 +27,23 @@ def new_labels(y: NDArray[Any], pos_label: Any) -> Labels:
     return Labels.of(y, pos_label)
 
 
+def first_labels(y: NDArray[Any], pos_label: Any) -> Labels:
+    """Labels of a first chunk, when nobody has said what the classes are."""
+    if len(y) and np.all(y == y[0]):
+        raise ValueError(
+            f"the first chunk holds only one class, {y[:1].tolist()[0]!r}: a classifier needs both. "
+            "Say them with classes=[...], and it may"
+        )
+    return new_labels(y, pos_label)
+
+
 def known_labels(y: NDArray[Any], classes: NDArray[Any], positive: Any) -> Labels:
     """Labels of known classes; one class alone is fine."""
     is_positive = np.asarray(y == positive)
     negative = classes[0] if positive == classes[1] else classes[1]
     strangers = ~(is_positive | (y == negative))
     if np.any(strangers):
-        stranger = np.asarray(y)[strangers][0]
+        stranger = np.asarray(y)[strangers].tolist()[0]
         raise ValueError(
             f"y has the label {stranger!r}, which is not one of the classes {classes.tolist()} given first"
         )

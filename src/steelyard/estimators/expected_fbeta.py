@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..measures import expected_fbeta_labels
 from ._binary import Labels, check_weight
-from ._border import as_before, check_form
+from ._border import as_before, check_form, plain_labels
 from ._parameters import ANYTHING, NOT_NEGATIVE, NOTHING, A, Checked, Table
 from ._scored_rows import positive_scores
 from ._wrapper import WrapperMixin, show_features
@@ -78,6 +78,7 @@ class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
                 "wrap it in CalibratedClassifierCV"
             )
         check_form(X)
+        y = plain_labels(y)
         labels = Labels.of(y, self.pos_label)
         params = {}
         if sample_weight is not None:

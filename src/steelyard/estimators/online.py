@@ -45,7 +45,7 @@ from ._parameters import (
     check_parameter,
 )
 from ._progress import Progress
-from ._stream_labels import check_classes, known_labels, new_labels, signs_and_weight
+from ._stream_labels import check_classes, first_labels, known_labels, new_labels, signs_and_weight
 from ._stream_problem import AnyLearner, new_learner, problem_of
 from ._turns import in_turn
 
@@ -235,7 +235,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
                 return self
             rows, y = rows_and_y(self, X, y, reset=first, check=False)
             new = first and classes is None
-            labels = new_labels(y, self.pos_label) if new else known_labels(y, *self._known_classes(classes, first))
+            labels = first_labels(y, self.pos_label) if new else known_labels(y, *self._known_classes(classes, first))
             signs, weight = signs_and_weight(labels, sample_weight, rows, both=False)
             learner = new_learner(problem_of(self), rows.n_cols) if first else self._learner
             try:

@@ -31,7 +31,7 @@ from ..statistics.resampling import Draws, Goal, settled
 from ..tensors import is_tensor
 from . import _on_tensors, _threshold_on_tensors
 from ._binary import Labels, check_weight
-from ._border import as_before, check_form
+from ._border import as_before, check_form, plain_labels
 from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
 from ._offsets import choose as choose_offsets
 from ._parameters import ANY_MEASURE, ANYTHING, CV, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
@@ -187,7 +187,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
             return self
         check_form(X)
-        X, y = indexable(X, y)
+        X, y = indexable(X, plain_labels(y))
         if self.measure.is_lifted:
             return self._fit_classes(X, y, sample_weight, params, constraints)
         labels = Labels.of(y, self.pos_label)

@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..estimators._binary import one_kind
-from ..estimators._border import as_before, check_form
+from ..estimators._border import as_before, check_form, said_of_a_column
 from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Checked, Number, Table, Words
 from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
@@ -286,11 +286,12 @@ class StreamQuantifier(Checked, BaseEstimator):
 
     def _array(self, X: Any) -> Any:
         """X in the kind of the first call, with the same columns in the same order."""
+        check_form(X)
         if n_rows(X) == 0:
             raise ValueError("the batch is empty: at least one row is needed")
-        check_form(X)
         first = not hasattr(self, "n_features_in_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
+        with said_of_a_column(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=first)
         if first:
             self._is_sparse = sp.issparse(X)
         if sp.issparse(X) == self._is_sparse:

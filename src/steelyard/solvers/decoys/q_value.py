@@ -112,7 +112,7 @@ def solve(
     >>> bool(found.model.w[0] > 10 * abs(found.model.w[1]))
     True
     """
-    matches = Matches.of(Rows.of(X).packed(), is_target, sample_weight)
+    matches = Matches.of(Rows.of(X).check_squares().packed(), is_target, sample_weight)
     judged, models = _judged(matches, aim, folds, kernel)
     if refit or not folds:
         models = learn(matches, aim, kernel if judged.recipe in (CURVED, CURVED_MEAN) else None)

@@ -86,9 +86,7 @@ def class_risks(
     """The class risks of rows, wherever they are; `y` is -1 or 1."""
     if not isinstance(rows, Rows):
         return rows.class_risks(y, weight, loss)
-    if not np.isfinite(rows.squared_norms()).all():
-        raise ValueError("X has values whose squares overflow: scale the columns (StandardScaler)")
-    return ClassRisksInMemory(rows.core, y, weight, loss, n_threads)
+    return ClassRisksInMemory(rows.check_squares().core, y, weight, loss, n_threads)
 
 
 @dataclass(frozen=True)
