@@ -41,19 +41,13 @@ public:
 
     // The squares of its diagonal.
     double smallest() const {
-        double least = HUGE_VAL;
-        for (Index j = 0; j < size_; ++j) least = std::min(least, at(j)[j]);
-        return least * least;
+        return size_ ? square(*std::max_element(inverse_.begin(), inverse_.begin() + size_)) : HUGE_VAL;
     }
-    double largest() const {
-        double most = 0;
-        for (Index j = 0; j < size_; ++j) most = std::max(most, at(j)[j]);
-        return most * most;
-    }
+    double largest() const { return size_ ? square(*std::min_element(inverse_.begin(), inverse_.begin() + size_)) : 0; }
 
     void append(double left) {
         for (Index j = 0; j < size_; ++j) at(j)[size_] = row_[j];
-        at(size_)[size_] = std::sqrt(left);
+        set_diagonal(size_, std::sqrt(left));
         ++size_;
     }
 
@@ -65,28 +59,67 @@ public:
 
     // The entries of b before `first` are zero.
     STEELYARD_CLONES void solve(double* b, Index first = 0) const {
-        for (Index j = first; j < size_; ++j) {
-            const double* column = at(j);
-            const double x = b[j] /= column[j];
-            for (Index i = j + 1; i < size_; ++i) b[i] -= x * column[i];
-        }
-        for (Index j = size_ - 1; j >= 0; --j) {
-            const DenseRow<double> below{at(j) + j + 1, size_ - 1 - j};
-            b[j] = (b[j] - below.dot(b + j + 1)) / at(j)[j];
-        }
+        forward(b, first);
+        backward(b);
     }
 
 private:
+    static constexpr Index width = 4;  // columns at a time: one load of b serves as many, and no sum waits for the last
+    using Lanes = double __attribute__((vector_size(8 * sizeof(double))));  // compilers lower it to what there is
+
     // The loops of `schur` and `remove`: without an allocation, since nothing may be thrown in clones.
     STEELYARD_CLONES double eliminate(double left) {
-        for (Index j = 0; j < size_; ++j) {
-            const double* column = at(j);
-            const double x = row_[j] / column[j];
-            row_[j] = x;
-            left -= x * x;
-            for (Index i = j + 1; i < size_; ++i) row_[i] -= x * column[i];
-        }
+        forward(row_.data(), 0);
+        for (Index j = 0; j < size_; ++j) left -= row_[j] * row_[j];
         return left;
+    }
+
+    // F x = b, in place: a few columns at a time.
+    STEELYARD_INLINE void forward(double* b, Index first) const {
+        for (Index j = first; j < size_; j += width) {
+            const Index end = std::min(j + width, size_);
+            for (Index k = j; k < end; ++k) {
+                b[k] *= inverse_[k];
+                for (Index i = k + 1; i < end; ++i) b[i] -= b[k] * at(k)[i];
+            }
+            if (end < j + width) break;
+            const double *c0 = at(j), *c1 = at(j + 1), *c2 = at(j + 2), *c3 = at(j + 3);
+            const double x0 = b[j], x1 = b[j + 1], x2 = b[j + 2], x3 = b[j + 3];
+            STEELYARD_NO_OVERLAP
+            for (Index i = end; i < size_; ++i) b[i] -= (x0 * c0[i] + x1 * c1[i]) + (x2 * c2[i] + x3 * c3[i]);
+        }
+    }
+
+    // F'x = b, in place, from the last column on: first as many as do not make a full group.
+    STEELYARD_INLINE void backward(double* b) const {
+        Index end = size_;
+        for (Index j = end - end % width; end > 0; end = j, j -= width) {
+            double below[width] = {0, 0, 0, 0};
+            if (end - j == width) dots(j, end, b, below);
+            for (Index k = end - 1; k >= j; --k) {
+                double x = b[k] - below[k - j];
+                for (Index i = k + 1; i < end; ++i) x -= at(k)[i] * b[i];
+                b[k] = x * inverse_[k];
+            }
+        }
+    }
+    // out[k] = the part of column j + k from `end` on, times b.
+    STEELYARD_INLINE void dots(Index j, Index end, const double* b, double* out) const {
+        const double* c[width] = {at(j), at(j + 1), at(j + 2), at(j + 3)};
+        Lanes sum[width] = {Lanes{}, Lanes{}, Lanes{}, Lanes{}}, x, y;
+        Index i = end;
+        for (; i + 8 <= size_; i += 8) {
+            std::memcpy(&x, b + i, sizeof x);
+            for (Index k = 0; k < width; ++k) {
+                std::memcpy(&y, c[k] + i, sizeof y);
+                sum[k] += x * y;
+            }
+        }
+        for (Index k = 0; k < width; ++k)
+            out[k] = ((sum[k][0] + sum[k][1]) + (sum[k][2] + sum[k][3])) +
+                     ((sum[k][4] + sum[k][5]) + (sum[k][6] + sum[k][7]));
+        for (; i < size_; ++i)
+            for (Index k = 0; k < width; ++k) out[k] += c[k][i] * b[i];
     }
 
     STEELYARD_CLONES void take_out(Index k) {
@@ -100,7 +133,7 @@ private:
             double* column = at(j) + j;
             double* l = row_.data() + (j - k);
             const double r = std::sqrt(column[0] * column[0] + l[0] * l[0]), c = column[0] / r, s = l[0] / r;
-            column[0] = r;
+            set_diagonal(j, r);
             for (Index i = 1; i < size_ - j; ++i) {
                 const double f = column[i];
                 column[i] = c * f + s * l[i];
@@ -114,17 +147,24 @@ private:
     double* at(Index j) { return f_.data() + column(j, room_); }
     const double* at(Index j) const { return f_.data() + column(j, room_); }
 
+    static double square(double inverse) { return 1 / (inverse * inverse); }
+    STEELYARD_INLINE void set_diagonal(Index j, double value) {
+        at(j)[j] = value;
+        inverse_[j] = 1 / value;
+    }
+
     void reserve(Index size) {
         if (size <= room_) return;
         const Index room = size + size / 2 + 16;
         std::vector<double> f(static_cast<std::size_t>(room * (room + 1) / 2));
         for (Index j = 0; j < size_; ++j) std::copy(at(j) + j, at(j) + size_, f.data() + column(j, room) + j);
         f_.swap(f);
+        inverse_.resize(static_cast<std::size_t>(room));
         room_ = room;
     }
 
     Index size_ = 0, room_ = 0;
-    std::vector<double> f_, row_;
+    std::vector<double> f_, row_, inverse_;  // inverse_: of the diagonal
 };
 
 }  // namespace steelyard

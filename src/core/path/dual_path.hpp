@@ -62,8 +62,7 @@ public:
             asked();
             if (steps % renewal() == 0) model_.sum_forces(side_);
             if (steps % PathModel<S>::polishing == 0) {
-                model_.polish();
-                near_.measure(model_.w());
+                near_.shift(model_.polish());
             }
             if (model_.direct()) measure_direction();
             const Step next = nearest(end - model_.tau());
@@ -136,7 +135,7 @@ private:
 
     // The first thing to happen within `room`. A row that turns out to lie in the members' span is passed over.
     Step nearest(double room) {
-        if (speed_ > 0 && fresh_) near_.turn(model_.dw());
+        if (speed_ > 0 && fresh_) near_.turn(model_.dw(), speed_);
         fresh_ = false;
         while (true) {
             Step best{std::max(room, 0.0), Kind::end, -1, Side::member};
@@ -157,11 +156,11 @@ private:
         const CostBox& b = box_[model_.members()[k]];
         const double a = model_.a()[k], da = model_.da()[k], up = da - b.high_rate, down = da - b.low_rate,
                      slack = noise * (std::fabs(da) + std::fabs(b.high_rate));
-        if (up > slack) offer(best, (b.high_at(tau()) - a) / up, k, Side::below);
-        if (down < -slack) offer(best, (b.low_at(tau()) - a) / down, k, Side::above);
+        if (up > slack) offer(best, b.high_at(tau()) - a, up, k, Side::below);
+        if (down < -slack) offer(best, a - b.low_at(tau()), -down, k, Side::above);
     }
-    static void offer(Step& best, double length, Index which, Side to) {
-        if (length < best.length) best = {std::max(length, 0.0), Kind::leave, which, to};
+    static void offer(Step& best, double gap, double rate, Index which, Side to) {
+        if (gap < best.length * rate) best = {std::max(gap / rate, 0.0), Kind::leave, which, to};
     }
 
     // Of all rows that would have to move without tau moving, the one with the least number (see the head).
@@ -181,7 +180,7 @@ private:
 
     void advance(double length) {
         model_.advance(length);
-        if (length > 0 && speed_ > 0) near_.go(length, speed_);
+        if (length > 0 && speed_ > 0) near_.go(length);
     }
 
     void move(const Step& step, PathLog* log) {

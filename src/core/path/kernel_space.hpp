@@ -177,10 +177,10 @@ public:
         Pack(const KernelSpace&, const Members& members) : members_(members) {}
         void clear() { rows_.clear(); }
         void add(Index i) { rows_.push_back(i); }
+        void add(const Index* which, std::size_t count) { rows_.insert(rows_.end(), which, which + count); }
         STEELYARD_CLONES void times(const PathVector& model, double* out) const {
             for (std::size_t k = 0; k < rows_.size(); ++k) out[k] = members_.value(rows_[k], model);
         }
-        static std::size_t room(std::size_t size) { return size; }
 
     private:
         const Members& members_;

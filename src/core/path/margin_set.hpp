@@ -73,14 +73,11 @@ public:
     // has ten digits.
     bool is_sound() const { return factor_.smallest() >= sound * factor_.largest(); }
 
-    // Takes off what a direction has along the members: out += Z'c, a += c with Z out = 0 then. Where `only_last`, it
-    // has nothing along the members before the last.
-    STEELYARD_CLONES void take_off(std::vector<double>& a, PathVector& out, bool only_last) {
-        const Index m = size(), first = only_last ? m - 1 : 0;
-        for (Index k = 0; k < first; ++k) work_[k] = 0;
-        for (Index k = first; k < m; ++k) work_[k] = -sign_[members_[k]] * rows_.value(members_[k], out);
-        factor_.solve(work_.data(), first);
-        for (Index k = 0; k < m; ++k) {
+    // Takes off what a direction has along the members: out += Z'c, a += c with Z out = 0 then.
+    STEELYARD_CLONES void take_off(std::vector<double>& a, PathVector& out) {
+        for (Index k = 0; k < size(); ++k) work_[k] = -sign_[members_[k]] * rows_.value(members_[k], out);
+        factor_.solve(work_.data());
+        for (Index k = 0; k < size(); ++k) {
             a[k] += work_[k];
             rows_.add(out, members_[k], sign_[members_[k]] * work_[k]);
         }

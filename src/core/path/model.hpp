@@ -68,8 +68,9 @@ public:
     }
 
     // w anew from the sets and a, and a corrected by what the members are off their targets, as far as the boxes allow.
-    // How far w had drifted, and how far members stay off, tells the precision of the path.
-    void polish() {
+    // How far w had drifted, and how far members stay off, tells the precision of the path. Returns how far w has
+    // moved.
+    double polish() {
         forces_.at(tau_, force_);
         if (S::written_out) std::swap(drifted_, w_);
         set_.combine(force_, a_, w_);
@@ -83,8 +84,10 @@ public:
             set_.add_rows(change_, w_);  // not anew from a: of large forces w is what rounding leaves
         }
         off_ = std::max(off_, stays);
-        drift_ = std::max(drift_, set_.rows().distance(w_, drifted_));
+        const double moved = set_.rows().distance(w_, drifted_);
+        drift_ = std::max(drift_, moved);
         whole_ = true;
+        return moved;
     }
 
     // w from the sets and a as they are.
@@ -96,11 +99,9 @@ public:
     // dw and da, if a row has moved since; true then. From the direction before it, or as a whole after a correction.
     bool direct() {
         if (!turned_) return false;
-        whole_ = whole_ || !S::written_out || !set_.is_sound();
         if (!whole_) {
-            set_.take_off(da_, dw_, entered_);
             lengths_ = set_.rows().lengths(forces_.q, dw_);
-            if (lengths_.speed < ample * longest_) set_.take_off(da_, dw_, false);
+            if (lengths_.speed < ample * longest_) set_.take_off(da_, dw_);
             whole_ = !(lengths_.speed > left * longest_);
         }
         if (whole_) {
@@ -133,20 +134,23 @@ public:
     void entered(Index i, Side was) {
         push(i, was, -1.0);
         a_.push_back(box_[i].at(was, tau_));
-        turn(true);
         da_.push_back(box_[i].rate(was));
+        if (!begin_turn()) return;
+        set_.inverse_column(set_.size() - 1, column_);
+        change_direction(-sign_[i] * set_.rows().value(i, dw_));
     }
     void leave(Index position, Side to) {
         const Index i = set_.members()[position];
+        if (begin_turn()) {
+            const double jump = box_[i].rate(to) - da_[position];
+            longest_ = std::max(longest_, std::fabs(jump) * std::sqrt(space_.square(i)));
+            set_.inverse_column(position, column_);
+            change_direction(jump / column_[position]);
+        }
         set_.remove(position);
         a_.erase(a_.begin() + position);
-        push(i, to, 1.0);
-        turn(false);
-        if (whole_ || !S::written_out) return;
-        const double jump = box_[i].rate(to) - da_[position];
-        longest_ = std::max(longest_, std::fabs(jump) * std::sqrt(space_.square(i)));
-        set_.rows().add(dw_, i, sign_[i] * jump);
         da_.erase(da_.begin() + position);
+        push(i, to, 1.0);
     }
 
     double tau() const { return tau_; }
@@ -173,11 +177,16 @@ public:
 private:
     void push(Index i, Side side, double factor) { forces_.push(space_, i, sign_[i], box_[i], side, factor); }
 
-    // A row moves: dw stays q + Z'da, with a member's da the rate of the bound that it comes from or goes to.
-    void turn(bool entered) {
-        whole_ = whole_ || turned_;
+    // A row moves. dw stays q + Z'da, with a member's da the rate of the bound that it comes from or goes to, and only
+    // the product with that member changes: by mu where  da + mu G^-1 e_k  is what comes. True if that is precise.
+    bool begin_turn() {
+        whole_ = whole_ || turned_ || !S::written_out || !set_.is_sound();
         turned_ = true;
-        entered_ = entered;
+        return !whole_;
+    }
+    void change_direction(double mu) {
+        for (std::size_t k = 0; k < column_.size(); ++k) da_[k] += column_[k] *= mu;
+        set_.add_rows(column_, dw_);
     }
 
     // How far a change leads a member out of its box.
@@ -269,12 +278,11 @@ private:
     PathVector w_, dw_, force_, drifted_;
     std::vector<Held> held_;
     GrowingCholesky small_;  // of the held ones' part of G^-1
-    std::vector<double> a_, da_, change_;
+    std::vector<double> a_, da_, change_, column_;
     Lengths lengths_{0, 0};
     double tau_ = 0, drift_ = 0, off_ = 0, longest_ = 0;
-    bool turned_ = true;    // a row has moved since the last direction,
-    bool entered_ = false;  // to the margin;
-    bool whole_ = true;     // and the next direction does not come from that one
+    bool turned_ = true;  // a row has moved since the last direction,
+    bool whole_ = true;   // and the next direction does not come from that one
     Index refactored_ = 0;
 };
 

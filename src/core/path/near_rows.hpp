@@ -1,19 +1,22 @@
 // Which rows can reach their target soon, so that most rows are not looked at at most kinks.
 //
 // Row i has the margin s_i x_i.w and the target t_i. While w moves a way of length l, the margin moves by at most |x_i|
-// l, so the row cannot matter before the way is |t_i - margin| / |x_i|. Two lists: `middle` has every row that may
-// matter within a long horizon, `near` those of middle within a short one. Only near rows are looked at at a kink, and
-// they are packed together for that (path/packed_rows.hpp); when the way has used up a horizon its list is made again.
-// The horizons adapt until looking and making cost about the same. One in which nothing happened doubles: so a list is
-// made at most once more for each event, and some sixty times besides.
+// l, so the row cannot matter before the way is |t_i - margin| / |x_i|, its reach. Two lists: `middle` has every row
+// that may matter within a long horizon, `near` those of middle within a short one. Only near rows are looked at at a
+// kink, and of these only the blocks that are due (path/near_blocks.hpp); rows of about the same reach share a block.
+// When the way has used up a horizon its list is made again. The horizons adapt until looking and making cost about the
+// same. One in which nothing happened doubles: so a list is made at most once more for each event, and some sixty times
+// besides.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "path/margin_set.hpp"
+#include "path/near_blocks.hpp"
 #include "path/problem.hpp"
 
 namespace steelyard {
@@ -24,7 +27,7 @@ public:
     // Rows that are neither below nor above by `side` are not watched.
     NearRows(const S& space, const typename S::Members& rows, const PathTargets& given, const std::vector<Side>& side,
              const Stop* stop)
-        : pack_(space, rows),
+        : near_(space, rows),
           rows_(rows),
           stop_(stop),
           piece_(space.pace()),
@@ -35,13 +38,11 @@ public:
           in_near_(side.size(), -1),
           in_middle_(side.size()) {}
 
-    double left() const { return near_end_ - way_; }  // the way that may be gone before `look` is due
+    double left() const { return near_end_ - near_.way(); }  // the way that may be gone before `look` is due
 
-    // The model has moved by `length` times the direction that was given last, a way of length * speed.
-    void go(double length, double speed) {
-        for (std::size_t k = 0; k < row_.size(); ++k) gap_[k] -= length * rate_[k];
-        way_ += length * speed;
-    }
+    // The model has moved by `length` times the direction that was given last; or by this distance besides.
+    void go(double length) { near_.go(length); }
+    void shift(double distance) { near_.shift(distance); }
 
     // Every row's margin at w, and both lists made again.
     void look_at_all(const PathVector& w) {
@@ -56,61 +57,26 @@ public:
 
     // Makes what is due again.
     void look(const PathVector& w) {
-        if (way_ >= middle_end_ * (1 - 1e-9)) return look_at_all(w);
+        if (near_.way() >= middle_end_ * (1 - 1e-9)) return look_at_all(w);
         look_at_middle(w);
         middle_work_ += middle_loose_;
         middle_events_ += near_events_;
-        adapt(short_, static_cast<double>(middle_.size()), near_work_, near_events_);
+        double work = weight * loose_ * near_.looked_at();
+        adapt(short_, static_cast<double>(middle_.size()), work, near_events_);
         (this->*may_throw(&NearRows::make_near))();
     }
 
     // The model goes on in the direction dw from here.
-    void turn(const PathVector& dw) {
-        rate_.resize(S::Pack::room(row_.size()));
-        pack_.times(dw, rate_.data());
-        for (std::size_t k = 0; k < row_.size(); ++k) rate_[k] *= toward_[k];
-        near_work_ += near_loose_ / packed;
-    }
-
-    // The gaps of the near rows anew, from the model.
-    void measure(const PathVector& w) {
-        if (!S::written_out) return;
-        product_.resize(S::Pack::room(row_.size()));
-        pack_.times(w, product_.data());
-        for (std::size_t k = 0; k < row_.size(); ++k) {
-            margin_[row_[k]] = given_.sign[row_[k]] * product_[k];
-            gap_[k] = gap_of(row_[k]);
-        }
-        near_work_ += near_loose_ / packed;
-    }
+    void turn(const PathVector& dw, double speed) { near_.turn(dw, speed); }
 
     // The first row that reaches its target within `length`, with a rate above `least` times its norm; -1: none.
-    // `length` becomes its own. Gaps have followed the directions; that of the row found is made anew from the model if
-    // that is at hand, and if it is larger then, others may come before it.
+    // `length` becomes its own.
     Index first(const PathVector& w, double least, double& length) {
-        const double most = length;
-        for (std::size_t last = row_.size();;) {
-            length = most;
-            const std::size_t k = smallest(least, length);
-            if (k == row_.size()) return -1;
-            const double before = length;
-            if (!S::written_out || k == last) return row_[k];
-            margin_[row_[k]] = given_.sign[row_[k]] * rows_.value(row_[k], w);
-            gap_[k] = gap_of(row_[k]);
-            length = std::max(gap_[k] / rate_[k], 0.0);
-            if (length <= before) return row_[k];
-            last = k;
-        }
+        const std::size_t k = near_.first(w, least, length);
+        return k == near_.size() ? -1 : near_.row(k);
     }
-
     // The row with the least number of all that reach their target within `length`.
-    Index least_tied(double least, double length) const {
-        Index found = -1;
-        for (std::size_t k = 0; k < row_.size(); ++k)
-            if (gap_[k] <= length * rate_[k] && rate_[k] > least * norm_[k] && (found < 0 || row_[k] < found))
-                found = row_[k];
-        return found;
-    }
+    Index least_tied(double least, double length) const { return near_.least_tied(least, length); }
 
     // A row that leaves the margin is near by definition.
     void put(Index i) {
@@ -118,36 +84,35 @@ public:
         margin_[i] = given_.target[i];
         if (!in_middle_[i]) push_middle(i);
         if (in_near_[i] < 0) return push_near(i);
-        toward_[in_near_[i]] = toward(i);
-        gap_[in_near_[i]] = gap_of(i);
+        watch(i);
     }
 
     // A near row that has reached the margin.
     void take(Index i) {
         ++near_events_;
-        toward_[in_near_[i]] = 0;
+        near_.drop(static_cast<std::size_t>(in_near_[i]));
     }
 
     // A near row that cannot reach the margin before the members change; and all of these back.
     void block(Index i) {
         blocked_.push_back(i);
-        toward_[in_near_[i]] = rate_[in_near_[i]] = 0;
+        near_.drop(static_cast<std::size_t>(in_near_[i]));
     }
     void unblock() {
         for (const Index i : blocked_)
-            if (in_near_[i] >= 0 && watched(i)) toward_[in_near_[i]] = toward(i);
+            if (in_near_[i] >= 0 && watched(i)) watch(i);
         blocked_.clear();
     }
 
 private:
     // Of making a list, in rows looked at; from 16 to 256 the times on pima, spambase, splice and a9a stay within 5 %.
     static constexpr double overhead = 64;
-    // Packed rows looked at for the price of one product with a row that is not: 3 to 5 by the profile on a9a and
-    // letter.
-    static constexpr double packed = S::written_out ? 4 : 1;
+    // What a near row counts that is looked at, against a product with one that is not packed: two products, at a
+    // quarter of the price by the profile on a9a and letter, and half of that since a shorter list would spare few.
+    static constexpr double weight = S::written_out ? 0.25 : 1;
     // Rows in the span of the members stay at the edge of their target whatever the horizon, thousands of them in
     // one-hot data: only rows beyond this share of the horizon would be spared by a shorter one, so only these count as
-    // work. From 0.1 to 0.3 the same on all four sets.
+    // work where all are looked at, and in the middle. From 0.1 to 0.3 the same on all four sets.
     static constexpr double tight = 0.1;
 
     STEELYARD_CLONES void look_at_some(Index begin, Index end, const PathVector& w) {
@@ -157,22 +122,12 @@ private:
         for (Index i : middle_) margin_[i] = given_.sign[i] * rows_.value(i, w);
     }
 
-    // The near row that closes its gap first, within `length`, which becomes its own; the number of rows: none.
-    STEELYARD_CLONES std::size_t smallest(double least, double& length) const {
-        std::size_t found = row_.size();
-        for (std::size_t k = 0; k < row_.size(); ++k)
-            if (gap_[k] < length * rate_[k] && rate_[k] > least * norm_[k]) {
-                length = std::max(gap_[k] / rate_[k], 0.0);
-                found = k;
-            }
-        return found;
-    }
-
     bool watched(Index i) const { return side_[i] == Side::below || side_[i] == Side::above; }
     double reach(Index i) const { return std::fabs(given_.target[i] - margin_[i]) / given_.norm[i]; }
 
     // The sign with which toward * x.dw closes the gap.
     double toward(Index i) const { return side_[i] == Side::below ? given_.sign[i] : -given_.sign[i]; }
+    double goal(Index i) const { return side_[i] == Side::below ? given_.target[i] : -given_.target[i]; }
     double gap_of(Index i) const {
         const double gap = given_.target[i] - margin_[i];
         return side_[i] == Side::below ? gap : -gap;
@@ -183,13 +138,10 @@ private:
         in_middle_[i] = 1;
     }
     void push_near(Index i) {
-        in_near_[i] = static_cast<Index>(row_.size());
-        row_.push_back(i);
-        toward_.push_back(toward(i));
-        gap_.push_back(gap_of(i));
-        norm_.push_back(given_.norm[i]);
-        pack_.add(i);
+        in_near_[i] = static_cast<Index>(near_.size());
+        near_.add(i, toward(i), goal(i), gap_of(i), given_.norm[i]);
     }
+    void watch(Index i) { near_.watch_now(static_cast<std::size_t>(in_near_[i]), toward(i), goal(i), gap_of(i)); }
 
     STEELYARD_CLONES void make_middle() {
         middle_loose_ = 0;
@@ -198,24 +150,49 @@ private:
                 push_middle(i);
                 middle_loose_ += reach(i) > tight * long_;
             }
-        way_ = 0;
+        near_.restart();
         middle_end_ = long_;
     }
 
     STEELYARD_CLONES void make_near() {
-        for (const Index i : row_) in_near_[i] = -1;
-        row_.clear();
-        toward_.clear();
-        gap_.clear();
-        norm_.clear();
-        pack_.clear();
-        near_loose_ = 0;
-        for (Index i : middle_)
-            if (watched(i) && reach(i) <= short_) {
-                push_near(i);
-                near_loose_ += reach(i) > tight * short_;
+        for (std::size_t k = 0; k < near_.size(); ++k) in_near_[near_.row(k)] = -1;
+        near_.clear();
+        (this->*may_throw(&NearRows::put_in_order))();
+        double loose = 0;
+        for (const Index i : order_) {
+            loose += reach(i) > tight * short_;
+            in_near_[i] = static_cast<Index>(near_.size());
+            near_.note(i, toward(i), goal(i), gap_of(i), given_.norm[i]);
+        }
+        near_.pack();
+        loose_ = NearBlocks<S>::lazy || order_.empty() ? 1 : loose / static_cast<double>(order_.size());
+        near_end_ = std::min(near_.way() + short_, middle_end_);
+    }
+
+    // The near rows, about in the order of their reach, so that those of a block are due at about the same time.
+    STEELYARD_CLONES void put_in_order() {
+        constexpr int shift = 51, n = 128;  // two classes an octave, and the rest is so near that all of it is due
+        std::size_t start[n + 1] = {};
+        class_.clear();
+        for (const Index i : middle_) {
+            const double far = watched(i) ? reach(i) : HUGE_VAL;
+            int c = n;
+            if (far <= short_) {
+                const std::uint64_t octaves = (bits(short_) >> shift) - (bits(far) >> shift);
+                c = octaves < n ? n - 1 - static_cast<int>(octaves) : 0;
+                ++start[c + 1];
             }
-        near_end_ = std::min(way_ + short_, middle_end_);
+            class_.push_back(static_cast<std::uint8_t>(c));
+        }
+        for (int c = 0; c < n; ++c) start[c + 1] += start[c];
+        order_.resize(start[n]);
+        for (std::size_t k = 0; k < middle_.size(); ++k)
+            if (class_[k] < n) order_[start[class_[k]]++] = middle_[k];
+    }
+    static std::uint64_t bits(double value) {
+        std::uint64_t found;
+        std::memcpy(&found, &value, sizeof found);
+        return found;
     }
 
     // Both the work between two makings and their number change with the horizon, hence the square root.
@@ -242,7 +219,7 @@ private:
         long_ = std::max(quantile(0.7), short_);
     }
 
-    typename S::Pack pack_;
+    NearBlocks<S> near_;
     const typename S::Members& rows_;
     const Stop* stop_;
     Index piece_;
@@ -252,11 +229,11 @@ private:
     std::vector<double> margin_;
     std::vector<Index> in_near_;  // the position there, or -1
     std::vector<char> in_middle_;
-    std::vector<Index> middle_, row_, blocked_;  // row_: the near ones
-    std::vector<double> toward_, gap_, norm_, rate_,
-        product_;  // of the near rows; a row with no way toward is not watched
-    double long_ = -1, short_ = -1, way_ = 0, middle_end_ = 0, near_end_ = 0;
-    double near_work_ = 0, middle_work_ = 0, near_loose_ = 0, middle_loose_ = 0;
+    std::vector<Index> middle_, blocked_;
+    std::vector<Index> order_;         // the near rows by their reach
+    std::vector<std::uint8_t> class_;  // of the rows in the middle, by their reach
+    double long_ = -1, short_ = -1, middle_end_ = 0, near_end_ = 0;
+    double middle_work_ = 0, middle_loose_ = 0, loose_ = 1;
     Index near_events_ = 0, middle_events_ = 0;  // since the list was made
 };
 

@@ -139,8 +139,11 @@ public:
         Pack(const LinearSpace& space, const Members&) : rows_(space.rows_) {}
         void clear() { rows_.clear(); }
         void add(Index i) { rows_.add(i); }
-        void times(const PathVector& model, double* out) const { rows_.times(model.v.data(), out); }
-        static std::size_t room(std::size_t size) { return PackedRows<R>::room(size); }
+        void add(const Index* which, std::size_t count) { rows_.add(which, count); }
+        STEELYARD_INLINE void both(std::size_t block, const double* w, const double* v, double* out,
+                                   double* other) const {
+            rows_.both(block, w, v, out, other);
+        }
 
     private:
         PackedRows<R> rows_;
