@@ -232,7 +232,8 @@ class CostPath(BinaryMixin, PathEstimator):
         features, kernel = LinearFeatures(bool(self.fit_intercept)), train.kernel
         given = train.rows if kernel else features(train.rows)
         path = exact.trace(given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel)
-        if path.complete:
+        # Margins that are known to less than `tol` prove less than the approximate path does.
+        if path.complete and (kernel or self.method == "exact" or path.drift <= self.tol):
             return path, KernelColumns.of(kernel, path.problem.rows) if kernel else features
         if self.method == "exact":
             raise RuntimeError(
