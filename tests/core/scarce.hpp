@@ -18,6 +18,7 @@ static void* given(std::size_t size, std::size_t line) {
     }
     return line == 0 ? std::malloc(size + 1) : std::aligned_alloc(line, (size + line) / line * line);
 }
+// NOLINTBEGIN(misc-definitions-in-headers): what takes the place of operator new may not be inline.
 void* operator new(std::size_t size) { return given(size, 0); }
 void* operator new[](std::size_t size) { return given(size, 0); }
 void* operator new(std::size_t size, std::align_val_t line) { return given(size, static_cast<std::size_t>(line)); }
@@ -30,3 +31,4 @@ void operator delete[](void* at) noexcept { given_back(at); }
 void operator delete[](void* at, std::size_t) noexcept { given_back(at); }
 void operator delete(void* at, std::align_val_t) noexcept { given_back(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { given_back(at); }
+// NOLINTEND(misc-definitions-in-headers)

@@ -17,6 +17,7 @@ def readers():
     return Readers()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_the_fuzzer_starts_from_is_read(readers):
     assert len(readers.files) > 20
