@@ -80,6 +80,8 @@ class Duals(torch.nn.Module):
         if task.constraint is not None:
             share = 0.5 if task.prevalence is None else task.prevalence
             line = torch.tensor(task.constraint.coefficients(share), dtype=torch.float64)
+            # Rows of the negative class move the multiplier, unless only the positive one counts.
+            self.side_is_negative = bool(line[1] != 0.0 or line[0] == 0.0)
             self.register_buffer("line", line)  # a, b, c of a P + b N + c, at the last look
             self.register_buffer("multiplier", torch.ones((), dtype=torch.float64))
             self.register_buffer("last", torch.zeros(2, dtype=torch.float64))
@@ -88,6 +90,7 @@ class Duals(torch.nn.Module):
         # The mass of all rows, and at the last look, while it is known without asking the device.
         self._mass: float | None = 0.0
         self._looked_at = 0.0
+        self._scratch: Tensor | None = None
 
     # -- before a batch is weighed ------------------------------------------------------------------------------
     def observe(self, batch: Any) -> None:
@@ -112,18 +115,29 @@ class Duals(torch.nn.Module):
             return numbers.refresh(self)
         if not self.task.guard:
             return self._to_the_letter(batch)
-        looks = self._may_be_stale(exact_rows)
-        if not looks and self.task.constraint is None:
-            return
+        if self._may_be_stale(exact_rows) or self.task.constraint is not None:
+            self._look()
+
+    def look_if_due(self, rows: int) -> None:
+        """Look at the slopes anew, where so many rows were counted by other means and rows enough have come."""
+        if self._may_be_stale(rows):
+            self._look()
+
+    def _look(self) -> None:
         p, mass = self.share(), self.tally[0, MASS]
         stale = mass >= STALE * self.looked_at
-        if looks:
-            self.slope.copy_(torch.where(stale, self._slopes(p), self.slope))
-            self.looked_at.copy_(torch.where(stale, mass, self.looked_at))
+        self.slope.copy_(torch.where(stale, self._slopes(p), self.slope))
+        self.looked_at.copy_(torch.where(stale, mass, self.looked_at))
         if self.task.constraint is not None:
             self.pull.copy_(self._guarded(p))
         else:
             self.pull.copy_(torch.where(stale, self._guarded(p), self.pull))
+
+    def scratch(self, device: Any) -> Tensor:
+        """A tally of zeros, kept for the next batch by whoever leaves it so."""
+        if self._scratch is None or self._scratch.device != device:
+            self._scratch = torch.zeros((2, 4), dtype=torch.float64, device=device)
+        return self._scratch
 
     def forget(self, keep: float) -> None:
         """The rows seen so far count as a share of what they were; how many they were stays known."""

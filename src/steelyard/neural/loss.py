@@ -19,7 +19,7 @@ from typing import Any
 
 from ..measures import Constraint, Measure
 from ..measures.constraints import as_constraints
-from . import numbers
+from . import fused, numbers
 from ._torch import torch
 from .duals import Duals, Task
 from .figures import MASS
@@ -112,9 +112,9 @@ class MeasureLoss(torch.nn.Module):
 
     def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """The loss of a batch: logits, labels {0, 1} or bool, and weights, of one shape but for axes of size 1."""
-        scores, positive, weights = _aligned(scores, labels, weights)
-        row, mass = self._weigh(scores.detach(), positive, weights)
-        total = missed_by(self.reward, scores, positive, row if weights is None else row * weights, self.width)
+        scores, labels, weights = _aligned(scores, labels, weights)
+        row, labels, mass = self._weigh(scores.detach(), labels, weights)
+        total = missed_by(self.reward, scores, labels, row if weights is None else row * weights, self.width)
         if mass is None:
             return total
         if isinstance(mass, float):
@@ -124,11 +124,14 @@ class MeasureLoss(torch.nn.Module):
     # Not compiled: a compiled backward pass would compute the weights once more, from buffers that have moved on.
     @torch.compiler.disable
     @torch.no_grad()
-    def _weigh(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> tuple[Tensor, Any]:
-        """The weights of the rows by their class, after the batch was counted and before it moves them; and the mass to
-        divide by, None if that is done. Across processes the mean over all their rows is what DDP's mean of gradients
-        has to become."""
+    def _weigh(self, scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Any]:
+        """The weights of the rows by their class, after the batch was counted and before it moves them; the labels, as
+        booleans or as numbers; and the mass to divide by, None if that is done. Across processes the mean over all of
+        their rows is what DDP's mean of gradients has to become."""
         duals, processes, rows = self.duals, 1, scores.numel()
+        if fused.suits(duals, scores, weights):
+            return *fused.weigh(duals, scores, labels, self.training), None
+        positive = labels if labels.dtype == torch.bool else labels > 0
         if self.training:
             batch, processes = _summed(self._tally(scores, positive, weights))
             mass = batch[0][MASS]
@@ -138,8 +141,8 @@ class MeasureLoss(torch.nn.Module):
         if self.training:
             duals.refresh(batch, rows if known else None)
         if known:
-            return row, None
-        return row, mass / processes if self.training else weights.sum()
+            return row, positive, None
+        return row, positive, mass / processes if self.training else weights.sum()
 
     def _row_weights(self, scores: Tensor, positive: Tensor, rows: int) -> Tensor:
         """The weights of the rows by their class, each a share of so many rows."""
@@ -209,7 +212,7 @@ def _share(prevalence: Any) -> float | None:
 
 
 def _aligned(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """One axis each: scores in single or double precision, labels as booleans, weights like the scores."""
+    """One axis each: scores in single or double precision, weights like the scores."""
     flat = scores if scores.dim() == 1 else scores.reshape(-1)
     if not flat.is_floating_point():
         raise TypeError(f"scores are logits of a float type; got {scores.dtype}")
@@ -218,9 +221,8 @@ def _aligned(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Te
     for name, other in (("labels", labels), ("weights", weights)):
         if other is not None and other.shape != scores.shape and _long(other.shape) != _long(scores.shape):
             raise ValueError(f"scores have shape {tuple(scores.shape)}, and {name} {tuple(other.shape)}")
-    positive = labels if labels.dim() == 1 else labels.reshape(-1)
-    positive = positive if positive.dtype == torch.bool else positive > 0
-    return flat, positive, None if weights is None else weights.reshape(-1).to(flat.dtype)
+    truth = labels if labels.dim() == 1 else labels.reshape(-1)
+    return flat, truth, None if weights is None else weights.reshape(-1).to(flat.dtype)
 
 
 def _long(shape: Any) -> list[int]:

@@ -121,7 +121,7 @@ def _move_multiplier(duals: Duals, tally: list[Line], batch: list[Line]) -> None
     """See `Duals._move_multiplier`."""
     held = duals._buffers
     a, b, c = held["line"].tolist()
-    side = 0 if b != 0.0 or a == 0.0 else 1  # the class whose rows move it
+    side = 0 if duals.side_is_negative else 1
     by_class = [[x - y for x, y in zip(*batch, strict=True)], batch[1]]
     last = held["last"].numpy()
     column = RIGHT if duals.task.counts else REWARD
