@@ -25,6 +25,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, machine
+from neural_lockstep import SETS, SMALL
 from steelyard.neural import MeasureLoss
 
 GOALS = {
@@ -39,9 +40,8 @@ GOALS = {
 class Scored(ClassifierMixin, BaseEstimator):
     """A fitted model whose rows are their own scores."""
 
-    classes_ = np.array([False, True])
-
-    def fit(self, X, y):
+    def fit(self, X=None, y=None):
+        self.classes_ = np.array([False, True])
         return self
 
     def decision_function(self, X):
@@ -73,7 +73,7 @@ def threshold(goal, scores, y, rule):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tuned = sy.ThresholdClassifier(
-            Scored(), measure, subject_to=cap, rule=rule, cv="prefit", response_method="decision_function"
+            Scored().fit(), measure, subject_to=cap, rule=rule, cv="prefit", response_method="decision_function"
         )
         return tuned.fit(scores[:, None].astype(np.float64), y).best_threshold_
 
@@ -113,6 +113,7 @@ def judge(folder, out):
                     for seed in range(len(held)):
                         truth = [z["y"][z[part][seed]] for part in ("judge", "test")]
                         record = {"set": name, "rows": len(z["y"]), "goal": goal, "seed": seed, "contender": contender}
+                        record["simulated"] = name not in (*SETS, *SMALL)
                         for key, rule in (("value", "settled" if cap else "shrunk"), ("exact", "exact")):
                             cut = threshold(goal, held[seed], truth[0], rule)
                             record[key] = value_of(goal, truth[1], test[seed] > cut)

@@ -3,7 +3,8 @@
 It needs PyTorch and numpy only, so that it runs on a machine with a GPU that has nothing else.
 
     python benchmarks/neural_lockstep.py pack FOLDER        write the ten sets with their splits, from STEELYARD_DATA
-    python benchmarks/neural_lockstep.py train FOLDER OUT   train, on the machine with the GPU; scores to OUT
+    python benchmarks/neural_lockstep.py simulate FOLDER    write eight simulated sets
+    python benchmarks/neural_lockstep.py train FOLDER OUT [EPOCHS]   on the machine with the GPU; scores to OUT
     python benchmarks/neural.py --judge FOLDER OUT          thresholds and values, and boosting; needs steelyard
 
 The network, the optimizer and the running rates are those of `NeuralMeasureClassifier` and `MeasureLoss`, written for
@@ -295,27 +296,56 @@ def train_auc(task, generator, kind):
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
-def pack(folder):
-    from sklearn.model_selection import train_test_split
+def write(folder, name, X, y):
+    """A set with its splits: of each class 30 % to test, and a fifth of the rest to judge by."""
+    parts = {"learn": [], "judge": [], "test": []}
+    for seed in range(SEEDS):
+        order = np.random.default_rng(seed).permutation(len(y))
+        ranked = [order[y[order] == side] for side in (False, True)]
+        cuts = [np.round(len(rows) * np.array([0.56, 0.70])).astype(int) for rows in ranked]
+        for key, part in zip(parts, zip(*map(np.split, ranked, cuts), strict=True), strict=True):
+            parts[key].append(np.concatenate(part).astype(np.uint16))
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(folder / f"{name}.npz", X=X, y=y, **{key: np.array(part) for key, part in parts.items()})
 
+
+def pack(folder):
     from _sets import binary
 
-    folder.mkdir(parents=True, exist_ok=True)
     for name in (*SETS, *SMALL):
         X, y = binary(name, rows=ROWS, is_small=name in SMALL)
-        parts = {"learn": [], "judge": [], "test": []}
-        for seed in range(SEEDS):
-            rest, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
-            learn, judge = train_test_split(rest, test_size=0.2, stratify=y[rest], random_state=seed)
-            for key, part in zip(parts, (learn, judge, test), strict=True):
-                parts[key].append(part.astype(np.uint16))
-        single = X.astype(np.float16) if name == "covertype" else X.astype(np.float32)  # so that all fit into 64 MB
-        np.savez_compressed(
-            folder / f"{name}.npz", X=single, y=y.astype(bool), **{k: np.array(v) for k, v in parts.items()}
-        )
+        write(folder, name, X.astype(np.float32), y.astype(bool))
 
 
-def train(folder, out):
+def simulate(folder):
+    """Four kinds of boundaries, many rows of a rare class and few of a frequent one; labels with logistic noise."""
+    for kind in ("trees", "clusters", "waves", "bend"):
+        for n, p, noise in ((1500, 0.3, 0.5), (6000, 0.08, 0.7)):
+            rng = np.random.default_rng(n)
+            X = rng.normal(size=(n, 12))
+            if kind == "trees":
+                columns, cuts, sides = (
+                    rng.integers(12, size=(30, 3)),
+                    rng.normal(size=(30, 3)),
+                    rng.random((30, 3)) < 0.5,
+                )
+                f = 3 * ((X[:, columns] > cuts) == sides).all(2) @ rng.normal(size=30)
+            elif kind == "clusters":
+                centres, which = 1.2 * rng.normal(size=(16, 12)), rng.integers(16, size=n)
+                X, f = X + centres[which], 4.0 * (which < 5)
+            elif kind == "waves":
+                f = 1.5 * np.tanh(X @ rng.normal(size=(12, 20)) * 0.6) @ rng.normal(size=20)
+                X = np.sinh(X)
+            else:
+                f = 1.5 * (X[:, 0] + X[:, 1] ** 2 - X[:, 2] * X[:, 3])
+                X = X @ (np.eye(12) + 0.1 * rng.normal(size=(12, 12)))
+            f = f + noise * rng.logistic(size=n)
+            write(folder, f"{kind}-{n}", X.astype(np.float32), f > np.quantile(f, 1 - p))
+
+
+def train(folder, out, epochs=EPOCHS):
+    global EPOCHS
+    EPOCHS = int(str(epochs))
     torch.backends.cuda.matmul.allow_tf32 = True
     rest = {}
     for path in sorted(folder.glob("*.npz"), key=lambda p: p.stat().st_size):
@@ -338,4 +368,4 @@ def train(folder, out):
 
 if __name__ == "__main__":
     verb, *folders = sys.argv[1:]
-    pack(Path(folders[0])) if verb == "pack" else train(Path(folders[0]), Path(folders[1]))
+    {"pack": pack, "simulate": simulate, "train": train}[verb](*map(Path, folders))

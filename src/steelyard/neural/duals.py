@@ -194,6 +194,11 @@ class Duals(torch.nn.Module):
         pos, neg = self.task.measure.gradient(pos, neg, p, sample_size=self.sample_size())
         return torch.stack((neg, pos))
 
+    @property
+    def takes_counts(self) -> bool:
+        """Whether counts of rows are all that the weights follow, and plain numbers do."""
+        return not self.task.needs_rewards and self.reads_numbers()
+
     def reads_numbers(self) -> bool:
         """Whether the guarded weights are worked out in plain numbers: on a processor, and not being compiled."""
         return self.task.guard and self._buffers["tally"].is_cpu and not torch.compiler.is_compiling()

@@ -24,8 +24,10 @@ HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 def suits(duals: Duals, scores: Any, weights: Any) -> bool:
     """Rows without weights on a GPU, counted, under the guard, and a constraint whose form does not move."""
+    if not scores.is_cuda:
+        return False
     task, distributed = duals.task, torch.distributed
-    if not (HAS_TRITON and scores.is_cuda and weights is None and scores.dtype == torch.float32 and len(scores)):
+    if not (HAS_TRITON and weights is None and scores.dtype == torch.float32 and len(scores)):
         return False
     if not task.guard or task.needs_rewards or duals.tally.device != scores.device:
         return False

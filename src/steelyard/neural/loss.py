@@ -113,13 +113,21 @@ class MeasureLoss(torch.nn.Module):
     def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """The loss of a batch: logits, labels {0, 1} or bool, and weights, of one shape but for axes of size 1."""
         scores, labels, weights = _aligned(scores, labels, weights)
-        row, labels, mass = self._weigh(scores.detach(), labels, weights)
+        if self.training and weights is None and scores.is_cpu and self.duals.takes_counts and self._is_plain(scores):
+            row, labels = numbers.step(self.duals, scores.detach().numpy(), labels.numpy())
+            mass = None
+        else:
+            row, labels, mass = self._weigh(scores.detach(), labels, weights)
         total = missed_by(self.reward, scores, labels, row if weights is None else row * weights, self.width)
         if mass is None:
             return total
         if isinstance(mass, float):
             return total / (mass if mass > 0.0 else 1.0)
         return total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+
+    def _is_plain(self, scores: Tensor) -> bool:
+        """Rows of this process alone, as they are."""
+        return bool(len(scores)) and not torch.compiler.is_compiling() and _processes() == 1
 
     # Not compiled: a compiled backward pass would compute the weights once more, from buffers that have moved on.
     @torch.compiler.disable
@@ -213,27 +221,35 @@ def _share(prevalence: Any) -> float | None:
 
 def _aligned(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
     """One axis each: scores in single or double precision, weights like the scores."""
-    flat = scores if scores.dim() == 1 else scores.reshape(-1)
-    if not flat.is_floating_point():
-        raise TypeError(f"scores are logits of a float type; got {scores.dtype}")
-    if flat.dtype not in (torch.float32, torch.float64):
-        flat = flat.float()
+    shape, kind = scores.shape, scores.dtype
+    if kind not in (torch.float32, torch.float64):
+        if not scores.is_floating_point():
+            raise TypeError(f"scores are logits of a float type; got {kind}")
+        scores = scores.float()
     for name, other in (("labels", labels), ("weights", weights)):
-        if other is not None and other.shape != scores.shape and _long(other.shape) != _long(scores.shape):
-            raise ValueError(f"scores have shape {tuple(scores.shape)}, and {name} {tuple(other.shape)}")
-    truth = labels if labels.dim() == 1 else labels.reshape(-1)
-    return flat, truth, None if weights is None else weights.reshape(-1).to(flat.dtype)
+        if other is not None and other.shape != shape and _long(other.shape) != _long(shape):
+            raise ValueError(f"scores have shape {tuple(shape)}, and {name} {tuple(other.shape)}")
+    if len(shape) != 1:
+        scores = scores.reshape(-1)
+    if labels.dim() != 1:
+        labels = labels.reshape(-1)
+    return scores, labels, None if weights is None else weights.reshape(-1).to(scores.dtype)
 
 
 def _long(shape: Any) -> list[int]:
     return [int(n) for n in shape if n != 1]
 
 
+def _processes() -> int:
+    distributed = torch.distributed
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+
+
 def _summed(batch: Any) -> tuple[Any, int]:
     """The tally of the batches of all processes, and how many there are."""
-    distributed = torch.distributed
-    if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
+    processes = _processes()
+    if processes == 1:
         return batch, 1
     whole = torch.as_tensor(batch, dtype=torch.float64)
-    distributed.all_reduce(whole)
-    return whole if isinstance(batch, Tensor) else whole.tolist(), distributed.get_world_size()
+    torch.distributed.all_reduce(whole)
+    return whole if isinstance(batch, Tensor) else whole.tolist(), processes

@@ -38,6 +38,25 @@ Pair = tuple[float, float]  # of negatives and positives
 Line = list[float]
 
 
+def step(duals: Duals, scores: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+    """A batch without weights, from its counts to the next weights: the weights of its rows, each a share of their
+    number, and labels as numbers. In one function, as a step of a network leaves nothing of it in the caches."""
+    positive = labels if labels.dtype == bool else labels > 0
+    batch = counts(scores, positive)
+    held, n = duals._buffers, len(scores)
+    neg, pos = held["pull"].tolist()
+    kind = scores.dtype.type
+    row = np.where(positive, kind(pos / n), kind(neg / n))
+    tally = held["tally"].numpy()
+    tally += batch
+    if duals.task.constraint is not None:
+        _move_multiplier(duals, tally.tolist(), batch)
+        refresh(duals)
+    elif float(tally[0, MASS]) >= STALE * held["looked_at"].item():
+        refresh(duals)
+    return torch.from_numpy(row), torch.from_numpy(positive.astype(kind))
+
+
 def counts(scores: np.ndarray, positive: np.ndarray) -> list[Line]:
     """The tally of rows without weights: all rows, and the positive ones."""
     n, pos = len(scores), int(np.count_nonzero(positive))
