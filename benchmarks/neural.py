@@ -114,7 +114,7 @@ def judge(folder, out):
                         truth = [z["y"][z[part][seed]] for part in ("judge", "test")]
                         record = {"set": name, "rows": len(z["y"]), "goal": goal, "seed": seed, "contender": contender}
                         record["simulated"] = name not in (*SETS, *SMALL)
-                        for key, rule in (("value", "settled" if cap else "shrunk"), ("exact", "exact")):
+                        for key, rule in (("value", "shrunk" if cap is None else "settled"), ("exact", "exact")):
                             cut = threshold(goal, held[seed], truth[0], rule)
                             record[key] = value_of(goal, truth[1], test[seed] > cut)
                         found["records"].append(record)
