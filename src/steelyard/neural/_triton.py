@@ -39,15 +39,14 @@ def constraint_kernel(
     RUNNING: tl.constexpr, SIDE: tl.constexpr, DOWN: tl.constexpr, UP: tl.constexpr, LOW: tl.constexpr,
     HIGH: tl.constexpr, LEAST_SLACK: tl.constexpr, FLOOR: tl.constexpr, SHARE_POWER: tl.constexpr,
 ):  # fmt: skip
-    """`numbers.observe` and the weights of `numbers.refresh`, by one program; the batch is zero afterwards."""
-    rows, right = tl.load(batch), tl.load(batch + 2)
-    pos_rows, pos_right = tl.load(batch + 4), tl.load(batch + 6)
-    for k in tl.static_range(8):
-        tl.store(tally + k, tl.load(tally + k) + tl.load(batch + k))
-        tl.store(batch + k, 0.0)
+    """`numbers.observe` and the weights of `numbers.refresh`, by one program of one warp; the batch is zero afterwards.
+    All is loaded before anything is stored."""
+    rows, right, pos_rows, pos_right = tl.load(batch), tl.load(batch + 2), tl.load(batch + 4), tl.load(batch + 6)
+    seen_rows, seen_pos = tl.load(tally) + rows, tl.load(tally + 4) + pos_rows
+    mass, credit = tl.load(tally + 1) + rows, tl.load(tally + 2) + right
+    mass_pos, credit_pos = tl.load(tally + 5) + pos_rows, tl.load(tally + 6) + pos_right
     neg_rows, neg_right = rows - pos_rows, right - pos_right
-    mass, credit = tl.load(tally + 1), tl.load(tally + 2)
-    mass_pos, credit_pos = tl.load(tally + 5), tl.load(tally + 6)
+    slope_neg, slope_pos, before = tl.load(slope), tl.load(slope + 1), tl.load(multiplier)
     a, b, c = tl.load(line), tl.load(line + 1), tl.load(line + 2)
     if SIDE == 1:
         count, good, seen, own = pos_rows, pos_right, mass_pos, a
@@ -60,15 +59,23 @@ def constraint_kernel(
     at_wrong = tl.log(tl.minimum(tl.maximum(1.0 - step * rest, DOWN), UP))
     moved = good * at_right + (count - good) * at_wrong
     moved = tl.minimum(tl.maximum(moved, -700.0), 700.0)
-    lam = tl.minimum(tl.maximum(tl.load(multiplier) * tl.exp(moved), LOW), HIGH)
+    lam = tl.minimum(tl.maximum(before * tl.exp(moved), LOW), HIGH)
     tl.store(multiplier, lam)
+    tl.store(tally, seen_rows)
+    tl.store(tally + 1, mass)
+    tl.store(tally + 2, credit)
+    tl.store(tally + 4, seen_pos)
+    tl.store(tally + 5, mass_pos)
+    tl.store(tally + 6, credit_pos)
+    for k in tl.static_range(8):
+        tl.store(batch + k, 0.0)
     if neg_rows > 0.0:
         tl.store(last, neg_right / neg_rows)
     if pos_rows > 0.0:
         tl.store(last + 1, pos_right / pos_rows)
     running = (mass_pos + 0.5) / (mass + 1.0)
     p = running if RUNNING else prevalence
-    neg, pos = tl.load(slope) + lam * b, tl.load(slope + 1) + lam * a
+    neg, pos = slope_neg + lam * b, slope_pos + lam * a
     falls = (neg < 0.0) | (pos < 0.0)
     neg = tl.where(falls, tl.exp(SHARE_POWER * tl.log(1.0 - p)), neg)
     pos = tl.where(falls, tl.exp(SHARE_POWER * tl.log(p)), pos)

@@ -42,6 +42,7 @@ def weigh(duals: Duals, scores: Any, labels: Any, learns: bool) -> tuple[Any, An
     from ._triton import constraint_kernel, weigh_kernel
 
     held, n, constrained = duals._buffers, len(scores), duals.task.constraint is not None
+    scores, labels = scores.contiguous(), labels.contiguous()
     row, target = torch.empty_like(scores), torch.empty_like(scores)
     into = held["tally"] if learns and not constrained else duals.scratch(scores.device)
     labels = labels.view(torch.uint8) if labels.dtype == torch.bool else labels
@@ -57,6 +58,7 @@ def weigh(duals: Duals, scores: Any, labels: Any, learns: bool) -> tuple[Any, An
                 held["tally"], into, held["line"], held["multiplier"], held["last"], held["slope"], held["pull"],
                 duals.gain, share, RUNNING=duals.task.prevalence is None, SIDE=side, DOWN=of.DOWN, UP=of.UP,
                 LOW=of.LOW, HIGH=of.HIGH, LEAST_SLACK=of.LEAST_SLACK, FLOOR=of.FLOOR, SHARE_POWER=of.SHARE_POWER,
+                num_warps=1,
             )  # fmt: skip
     duals.look_if_due(n)
     return row, target
