@@ -18,7 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 import steelyard as sy  # noqa: E402
 import steelyard.measures as m  # noqa: E402
+from steelyard.neural import training  # noqa: E402
 
+before_threads = training.one_thread
 QUICK = {"max_epochs": 8, "width": 16, "depth": 1, "random_state": 0}
 
 
@@ -134,7 +136,8 @@ def test_a_row_scores_the_same_alone():
     np.testing.assert_allclose(alone, model.decision_function(X)[:50], rtol=0, atol=1e-12)
 
 
-def test_a_module_of_ones_own():
+def test_a_module_of_ones_own(monkeypatch):
+    monkeypatch.setattr(training, "one_thread", lambda device: before_threads("cpu"))  # it is small
     X, y = moons()
     own = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
     before = own[0].weight.detach().clone()
@@ -183,6 +186,33 @@ def test_ctrl_c_keeps_the_best_so_far(interrupts):
     assert (model.predict(X) == y).mean() > 0.8
 
 
+@pytest.mark.parametrize("members", [1, 3])
+def test_the_scores_are_the_mean_of_the_members(members):
+    X, y = moons()
+    model = sy.NeuralMeasureClassifier(members=members, **QUICK).fit(X, y)
+    module = model.network_.module().double()
+    assert len(module.members) == members
+    rows = torch.from_numpy(X)
+    each = torch.stack([member(rows) for member in module.members]).detach().numpy()
+    np.testing.assert_allclose(each.mean(0) - model.best_threshold_, model.decision_function(X), rtol=0, atol=1e-12)
+    assert members == 1 or np.abs(each[0] - each[1]).max() > 0.01
+
+
+def test_a_member_is_kept_where_its_loss_on_the_rows_left_out_is_least():
+    """Whatever the later epochs do: with more of them the kept one is no worse, and with one it is that one."""
+    X, y = moons(300)
+    split = [(np.arange(200), np.arange(200, 300))]
+    losses = []
+    for epochs in (1, 6, 18):
+        settings = {**QUICK, "max_epochs": epochs, "learning_rate": 0.1}  # so large that it goes up and down
+        model = sy.NeuralMeasureClassifier(members=2, cv=split, **settings).fit(X, y)
+        scores = model.network_.module().members[1](torch.from_numpy(X[200:]).float()).detach()
+        truth = torch.from_numpy(y[200:]).float()
+        losses.append(float(torch.nn.functional.binary_cross_entropy_with_logits(scores, truth)))
+        assert 1 <= model.best_epoch_ <= epochs
+    assert losses[0] > losses[1] >= losses[2]
+
+
 def test_progress(capsys):
     X, y = moons(200)
     sy.NeuralMeasureClassifier(**{**QUICK, "max_epochs": 2}, verbose=1).fit(X, y)
@@ -216,14 +246,14 @@ def test_arrays_that_do_not_fit_are_refused(change, tmp_path):
     model = sy.NeuralMeasureClassifier(**QUICK).fit(X, y)
     arrays = model.network_.arrays
     if change == "shape":
-        arrays["entry.weight"] = arrays["entry.weight"][:, :1]
+        arrays["members.0.entry.weight"] = arrays["members.0.entry.weight"][:, :1]
     elif change == "missing":
-        del arrays["exit.bias"]
+        del arrays["members.0.exit.bias"]
     elif change == "scale":
-        arrays["scale"] = np.zeros_like(arrays["scale"])
+        arrays["members.0.scale"] = np.zeros_like(arrays["members.0.scale"])
     elif change == "nan":
-        arrays["exit.bias"] = np.full_like(arrays["exit.bias"], np.nan)
+        arrays["members.0.exit.bias"] = np.full_like(arrays["members.0.exit.bias"], np.nan)
     else:
-        arrays["more"] = arrays["exit.bias"]
+        arrays["more"] = arrays["members.0.exit.bias"]
     with pytest.raises(sy.ModelFileError):
         sy.save(model, tmp_path / "model.sy")

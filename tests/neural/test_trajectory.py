@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="needs the extra torch")
 
 import steelyard.measures as m  # noqa: E402
 from steelyard.neural import MeasureLoss  # noqa: E402
+from steelyard.neural.duals import Duals  # noqa: E402
 from steelyard.solvers.stream.learner import Learner  # noqa: E402
 from steelyard.solvers.stream.problem import Problem, choose_solver  # noqa: E402
 
@@ -48,9 +49,15 @@ def by_the_stream(measure, constraint, guard, reward, counts, weight):
     return np.asarray(learner._core.coefficients(False))
 
 
+@pytest.mark.parametrize("form", ["numbers", "tensors"])
 @pytest.mark.parametrize(("measure", "constraint", "settings"), CASES, ids=str)
-def test_the_trajectory_is_that_of_the_compiled_loop(measure, constraint, settings):
+def test_the_trajectory_is_that_of_the_compiled_loop(measure, constraint, settings, form, monkeypatch):
+    """On a processor the guarded weights are plain numbers; elsewhere they are tensors."""
     settings = dict(settings)
+    if form == "tensors":
+        monkeypatch.setattr(Duals, "reads_numbers", lambda self: False)
+    elif not settings.get("guard", True):
+        pytest.skip("to the letter there are tensors only")
     weight = WEIGHT if settings.pop("weighted", False) else None
     guard, counts, reward = settings.get("guard", True), settings.get("counts", True), settings.get("reward", "hinge")
     expected = by_the_stream(measure, constraint, guard, reward, counts, weight)

@@ -56,6 +56,26 @@ def test_the_best_point_is_that_in_memory(measure, constraints, ties, weighted):
     assert there.n_rows == here.n_rows
 
 
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("measure", [m.BAKLD(), m.NegKLD(), m.NSS(), 0.3 * m.GMean() + 0.7 * m.NSS()], ids=repr)
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_leave_the_best_point_in(measure, weighted, ties, seed, monkeypatch):
+    monkeypatch.setattr(on_tensors, "BLOCK", 16)
+    monkeypatch.setattr(on_tensors, "FEWEST", 0)
+    assert measure.curvature == "concave"
+    scores, is_positive = scored(3001 + seed, ties=ties, seed=seed)  # a last block that is not full
+    weight = np.random.default_rng(1).integers(0, 3, len(scores)).astype(float) if weighted else None
+    there = on_tensors.scan(
+        *(None if part is None else torch.from_numpy(part) for part in (scores, is_positive, weight))
+    )
+    best = frontier.best_point(frontier.scan(scores, is_positive, weight), measure)
+    found = there.best(measure)
+    assert found.value == pytest.approx(best.value, rel=1e-12)
+    assert ((scores > found.threshold) == (scores > best.threshold)).all()
+    assert 0 < len(there._promising(measure)) < (1000 if ties else 500)
+
+
 def test_a_thinned_frontier_lies_on_the_whole_one():
     scores, is_positive = scored(100_000)
     here = frontier.scan(scores, is_positive)

@@ -35,9 +35,10 @@ def _state_of(network: FittedNetwork) -> dict[str, Any]:
 def _make(state: dict[str, Any]) -> FittedNetwork:
     check_fields({"shape": Is(Shape), "arrays": ByName(Is(np.ndarray))}, state)
     shape, arrays = state["shape"], state["arrays"]
-    fits(shape.depth <= len(arrays), "the depth of a network and its arrays")
+    fits(shape.depth * shape.members <= len(arrays), "the depth of a network and its arrays")
     check_fields({name: Array("f4", *size, low=-SINGLE, high=SINGLE) for name, size in shape.arrays().items()}, arrays)
-    fits(bool((arrays["scale"] > 0.0).all()), "the scales of a network")
+    scales = [arrays[f"members.{k}.scale"] for k in range(shape.members)]
+    fits(all(bool((scale > 0.0).all()) for scale in scales), "the scales of a network")
     return FittedNetwork(shape, arrays)
 
 
@@ -60,7 +61,9 @@ def _without_code(model: Any) -> dict[str, Any]:
 
 
 # Of the default network; dropout is a share.
-SHAPE = frozen(Shape, {"n_features": SIZE, "width": SIZE, "depth": DEPTH, "dropout": Number(0.0, 1.0)})
+SHAPE = frozen(
+    Shape, {"n_features": SIZE, "width": SIZE, "depth": DEPTH, "dropout": Number(0.0, 1.0), "members": DEPTH}
+)
 DESCRIPTIONS = (
     SHAPE,
     Description("FittedNetwork", FittedNetwork, _state_of, _make),

@@ -1,8 +1,9 @@
 """A network for tables with scikit-learn's interface, trained for the measure that is reported.
 
-Given rows, a measure of the two rates and perhaps constraints, a network is trained with `MeasureLoss` on one part of
-the rows and judged on the rest (`training.py`), and its threshold is the best one there, as `ThresholdClassifier` finds
-it. With `delta` the rows that set the threshold decide nothing else, so that the promise is about unseen rows.
+Given rows, a measure of the two rates and perhaps constraints, two networks are trained on one part of the rows, one
+with `MeasureLoss` and one with cross-entropy, and judged on the rest (`training.py`). The threshold of their mean is
+the best one there, as `ThresholdClassifier` finds it. With `delta` the rows that set the threshold decide nothing else,
+so that the promise is about unseen rows.
 
 PyTorch is imported by `fit` and `predict`, not before: parameters can be set, and files looked into, without it.
 """
@@ -74,11 +75,14 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
     learning_rate, weight_decay : float
         Of AdamW.
     patience : int, default=15
-        Training ends when the measure of the rows left out has not risen for so many epochs.
+        Training ends when the loss on the rows left out has not fallen for so many epochs.
     width, depth : int
         Of the default network: units in a layer, and residual blocks of two layers.
     dropout : float, default=0.3
-    reward : {"hinge", "logistic", "sigmoid", "ramp", "arctan", "erf"}, default="hinge"
+    members : int, default=2
+        Networks whose logits are averaged: the first, the third and so on are trained with `MeasureLoss`, the others
+        with cross-entropy. 1 is `MeasureLoss` alone.
+    reward : {"logistic", "hinge", "sigmoid", "ramp", "arctan", "erf"}, default="logistic"
         Surrogate of a right answer in the loss.
     cv : float or one split, default=0.2
         The share of the rows that is left out: it judges the epochs and sets the threshold.
@@ -107,8 +111,9 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
     frontier_ : Frontier
         `thresholds`, `tpr`, `tnr` of every operating point on those rows.
     history_ : dict of ndarray
-        `loss` and `measure` (on the rows left out) after every epoch.
+        `loss` (on the rows learnt from) and `measure` (on the rows left out) after every epoch.
     n_iter_, best_epoch_ : int
+        Epochs, and the last one that the weights of a member are from.
     status_ : Status
         How the training ended.
 
@@ -136,7 +141,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         "width": (COUNT,),
         "depth": (COUNT,),
         "dropout": (NOT_NEGATIVE,),
-        "reward": (Words("hinge", "logistic", "sigmoid", "ramp", "arctan", "erf"),),
+        "members": (COUNT,),
+        "reward": (Words("logistic", "hinge", "sigmoid", "ramp", "arctan", "erf"),),
         "cv": (CV,),
         "device": (A("a device such as 'cpu' or 'cuda:0', or 'auto'"),),
         "pos_label": (ANYTHING,),
@@ -159,7 +165,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         width: int = 256,
         depth: int = 1,
         dropout: float = 0.3,
-        reward: str = "hinge",
+        members: int = 2,
+        reward: str = "logistic",
         cv: Any = 0.2,
         device: Any = "auto",
         pos_label: Any = None,
@@ -178,6 +185,7 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
         self.width = width
         self.depth = depth
         self.dropout = dropout
+        self.members = members
         self.reward = reward
         self.cv = cv
         self.device = device
@@ -234,26 +242,41 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
     def _train(self, learn: Any, stop: Any, goal: Goal, rng: Any) -> tuple[Any, FittedNetwork]:
         from . import training
         from ._torch import torch
-        from .loss import MeasureLoss
+        from .network import Mean
 
         device = resolve_device(self.device)
         seeds = rng.randint(2**31 - 1, size=2)
         # A module of the user's own may be large: it has all threads.
         with torch.random.fork_rng(), training.one_thread(device if self.module is None else "meta"):
             torch.manual_seed(int(seeds[0]))
-            shape = Shape(self.n_features_in_, int(self.width), int(self.depth), float(self.dropout))
-            network = shape.module() if self.module is None else own_module(self.module, shape.n_features)
-            training.standardise(network, learn.X)
-            network = network.to(device)
-            constraint = next((c for c in goal.constraints if c.is_linear), None)
-            loss = MeasureLoss(self.measure, subject_to=constraint, reward=self.reward).to(device)
+            count = int(self.members)
+            shape = Shape(self.n_features_in_, int(self.width), int(self.depth), float(self.dropout), count)
+            members = []
+            for loss in self._losses(goal):
+                network = shape.member() if self.module is None else own_module(self.module, shape.n_features)
+                training.standardise(network, learn.X)
+                members.append(training.Member(network.to(device), loss.to(device)))
             schedule = training.Schedule(
                 int(self.max_epochs), self._rows_a_step(len(learn)), float(self.learning_rate),
                 float(self.weight_decay), int(self.patience), int(seeds[1]), device,
             )  # fmt: skip
             with Progress(self.verbose, total=schedule.max_epochs * len(learn)) as progress:
-                trained = training.train(network, loss, learn, stop, goal, schedule, progress.update)
-        return trained, FittedNetwork.of(network, trained.state, None if self.module is not None else shape)
+                trained = training.train(members, learn, stop, goal, schedule, progress.update)
+        for member in members:
+            member.network.load_state_dict(member.state)
+        whole = Mean([member.network for member in members]).cpu().eval()
+        return trained, FittedNetwork.of(whole, None if self.module is not None else shape)
+
+    def _losses(self, goal: Goal) -> list[Any]:
+        """Of the members: that of the measure, and cross-entropy for every second one."""
+        from .loss import MeasureLoss
+        from .training import CrossEntropy
+
+        constraint = next((c for c in goal.constraints if c.is_linear), None)
+        return [
+            CrossEntropy() if k % 2 else MeasureLoss(self.measure, subject_to=constraint, reward=self.reward)
+            for k in range(int(self.members))
+        ]
 
     def _rows_a_step(self, n: int) -> int:
         return min(max(n // STEPS, SMALLEST), LARGEST) if isinstance(self.batch_size, str) else int(self.batch_size)

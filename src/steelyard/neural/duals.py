@@ -18,22 +18,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .. import _core
-from .._core import evaluate_tape
 from ..measures import Constraint, Measure
 from ..solvers.stream.problem import NeymanPearson, choose_solver
+from . import numbers
 from ._torch import torch
+from .figures import (
+    CLIP,
+    DOWN,
+    FLOOR,
+    HIGH,
+    LEAST_SLACK,
+    LOW,
+    MASS,
+    REWARD,
+    RIGHT,
+    ROWS,
+    SHARE_POWER,
+    STALE,
+    STEEPEST,
+    UP,
+)
 from .nested import Nest
 
 Tensor = torch.Tensor
-# The figures of the compiled learner, with their reasons there: src/core/stream/class_weights.hpp.
-CLIP, FLOOR, SHARE_POWER = (float(getattr(_core.DualSettings(), name)) for name in ("clip", "floor", "share_power"))
-# As `MultiplierLimits` and `steepest` in class_weights.hpp have them.
-DOWN, UP, LOW, HIGH, LEAST_SLACK, STEEPEST = 0.5, 2.0, 1e-3, 1e3, 1e-6, 1e6
-STALE = 1.01  # as `Duals::is_stale`: means cannot have moved by more than a percent when one percent of rows was added
-ROWS, MASS, RIGHT, REWARD = range(4)  # the columns of a tally; its lines are all rows, and the positive ones
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Duals(torch.nn.Module):
         for name, shape in (("tally", (2, 4)), ("pull", (2,)), ("slope", (2,)), ("looked_at", ())):
             self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
         tape = task.measure.tape()
-        self._tape = (tape.op, tape.left, tape.right, tape.number)
+        self.tape = (tape.op, tape.left, tape.right, tape.number)
         self.nests = torch.nn.ModuleList()
         if task.guard:
             self.pull.fill_(1.0)
@@ -73,18 +80,23 @@ class Duals(torch.nn.Module):
         if task.constraint is not None:
             share = 0.5 if task.prevalence is None else task.prevalence
             line = torch.tensor(task.constraint.coefficients(share), dtype=torch.float64)
+            # Rows of the negative class move the multiplier, unless only the positive one counts.
+            self.side_is_negative = bool(line[1] != 0.0 or line[0] == 0.0)
             self.register_buffer("line", line)  # a, b, c of a P + b N + c, at the last look
             self.register_buffer("multiplier", torch.ones((), dtype=torch.float64))
             self.register_buffer("last", torch.zeros(2, dtype=torch.float64))
             if not task.guard:
                 self._weigh_constraint(share)
-        # Mass at the last look and since, while it is known without asking the device.
-        self._known: float | None = 0.0
-        self._since = 0.0
+        # The mass of all rows, and at the last look, while it is known without asking the device.
+        self._mass: float | None = 0.0
+        self._looked_at = 0.0
+        self._scratch: Tensor | None = None
 
     # -- before a batch is weighed ------------------------------------------------------------------------------
-    def observe(self, batch: Tensor) -> None:
-        """The tally of one batch, over all processes."""
+    def observe(self, batch: Any) -> None:
+        """The tally of one batch, over all processes: a tensor, or numbers where those are read."""
+        if self.reads_numbers():
+            return numbers.observe(self, batch)
         self.tally.add_(batch)
         if self.task.constraint is not None:
             self._move_multiplier(batch)
@@ -97,42 +109,53 @@ class Duals(torch.nn.Module):
         return self.pull * mass.sum() / torch.where(mass > 0.0, mass, torch.ones_like(mass))
 
     # -- after it -----------------------------------------------------------------------------------------------
-    def refresh(self, batch: Tensor, exact_rows: int | None) -> None:
+    def refresh(self, batch: Any, exact_rows: int | None) -> None:
         """Look at the weights anew. `exact_rows`: the mass of the batch, where it is known without asking a device."""
+        if self.reads_numbers():
+            return numbers.refresh(self)
         if not self.task.guard:
             return self._to_the_letter(batch)
-        looks = self._may_be_stale(exact_rows)
-        if not looks and self.task.constraint is None:
-            return
+        if self._may_be_stale(exact_rows) or self.task.constraint is not None:
+            self._look()
+
+    def look_if_due(self, rows: int) -> None:
+        """Look at the slopes anew, where so many rows were counted by other means and rows enough have come."""
+        if self._may_be_stale(rows):
+            self._look()
+
+    def _look(self) -> None:
         p, mass = self.share(), self.tally[0, MASS]
         stale = mass >= STALE * self.looked_at
-        if looks:
-            self.slope.copy_(torch.where(stale, self._slopes(p), self.slope))
-            self.looked_at.copy_(torch.where(stale, mass, self.looked_at))
+        self.slope.copy_(torch.where(stale, self._slopes(p), self.slope))
+        self.looked_at.copy_(torch.where(stale, mass, self.looked_at))
         if self.task.constraint is not None:
             self.pull.copy_(self._guarded(p))
         else:
             self.pull.copy_(torch.where(stale, self._guarded(p), self.pull))
 
+    def scratch(self, device: Any) -> Tensor:
+        """A tally of zeros, kept for the next batch by whoever leaves it so."""
+        if self._scratch is None or self._scratch.device != device:
+            self._scratch = torch.zeros((2, 4), dtype=torch.float64, device=device)
+        return self._scratch
+
     def forget(self, keep: float) -> None:
         """The rows seen so far count as a share of what they were; how many they were stays known."""
         self.tally[:, MASS:] *= keep
         self.looked_at.zero_()
-        self._known = None  # what is left of the mass only the device knows
+        self._mass, self._looked_at = None if self._mass is None else keep * self._mass, 0.0
 
     def _may_be_stale(self, exact_rows: int | None) -> bool:
         """False where it is certain that nothing is to be done: that saves the evaluation of the measure."""
         if torch.compiler.is_compiling():
             return True
-        if self.reads_numbers():
-            return bool(self.tally.numpy()[0, MASS] >= STALE * self.looked_at.item())
-        if exact_rows is None or self._known is None:
-            self._known = None
+        if exact_rows is None or self._mass is None:
+            self._mass = None
             return True
-        self._since += exact_rows
-        if self._known + self._since < STALE * self._known:
+        self._mass += exact_rows
+        if self._mass < STALE * self._looked_at:
             return False
-        self._known, self._since = self._known + self._since, 0.0
+        self._looked_at = self._mass
         return True
 
     # -- rates --------------------------------------------------------------------------------------------------
@@ -166,19 +189,19 @@ class Duals(torch.nn.Module):
 
     # -- weights ------------------------------------------------------------------------------------------------
     def _slopes(self, p: Any) -> Tensor:
-        """The gradient of the measure at the running rates, for negatives and positives. Where reading a number costs
-        nothing it is that of the tape, which is the tree compiled, and a hundred times faster on one point."""
+        """The gradient of the measure at the running rates, for negatives and positives."""
         pos, neg = self.rates()
-        if self.reads_numbers():
-            point = [[float(pos), float(neg), float(p), 0.5 / float(self.sample_size())]]
-            _, gradient = evaluate_tape(*self._tape, np.array(point))
-            return self.slope.new_tensor([gradient[0, 1], gradient[0, 0]])
         pos, neg = self.task.measure.gradient(pos, neg, p, sample_size=self.sample_size())
         return torch.stack((neg, pos))
 
+    @property
+    def takes_counts(self) -> bool:
+        """Whether counts of rows are all that the weights follow, and plain numbers do."""
+        return not self.task.needs_rewards and self.reads_numbers()
+
     def reads_numbers(self) -> bool:
-        """Whether tensors are at hand: on a processor, and not being compiled."""
-        return not torch.compiler.is_compiling() and self.tally.device.type == "cpu"
+        """Whether the guarded weights are worked out in plain numbers: on a processor, and not being compiled."""
+        return self.task.guard and self._buffers["tally"].is_cpu and not torch.compiler.is_compiling()
 
     def _guarded(self, p: Any) -> Tensor:
         slope = self.slope if self.task.constraint is None else self.slope + self._pull_of_constraint(p)

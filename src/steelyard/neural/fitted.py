@@ -23,14 +23,20 @@ def resolve_device(device: Any) -> Any:
 
 @dataclass(frozen=True)
 class Shape:
-    """Of the default network."""
+    """Of the default network: `members` of one kind, whose logits are averaged."""
 
     n_features: int
     width: int
     depth: int
     dropout: float = 0.0
+    members: int = 1
 
     def module(self) -> Any:
+        from .network import Mean
+
+        return Mean([self.member() for _ in range(self.members)])
+
+    def member(self) -> Any:
         from .network import TableNet
 
         return TableNet(self.n_features, self.width, self.depth, self.dropout)
@@ -43,12 +49,13 @@ class Shape:
             found[f"blocks.{k}.norm.weight"] = found[f"blocks.{k}.norm.bias"] = (w,)
             for layer in ("first", "second"):
                 found[f"blocks.{k}.{layer}.weight"], found[f"blocks.{k}.{layer}.bias"] = (w, w), (w,)
-        return {**found, "norm.weight": (w,), "norm.bias": (w,), "exit.weight": (1, w), "exit.bias": (1,)}
+        found |= {"norm.weight": (w,), "norm.bias": (w,), "exit.weight": (1, w), "exit.bias": (1,)}
+        return {f"members.{k}.{name}": size for k in range(self.members) for name, size in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class FittedNetwork:
-    """The shape of the default network and its arrays, or a module of the user's own."""
+    """The shape of the default network and its arrays, or a module of the user's own: always a `Mean`."""
 
     shape: Shape | None
     arrays: dict[str, NDArray[np.float32]]
@@ -56,14 +63,14 @@ class FittedNetwork:
     _made: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, network: Any, state: dict[str, Any], shape: Shape | None) -> FittedNetwork:
+    def of(cls, network: Any, shape: Shape | None) -> FittedNetwork:
         if shape is None:
-            network.load_state_dict(state)
-            return cls(None, {}, network.cpu().eval())
-        return cls(shape, {name: value.cpu().numpy() for name, value in state.items()})
+            return cls(None, {}, network)
+        return cls(shape, {name: value.numpy() for name, value in network.state_dict().items()})
 
     def module(self) -> Any:
-        """The module, in `eval` mode: a new one of the default network, the trained one of the user's own."""
+        """The module, in `eval` mode: a new one of the default network, the trained one of the user's own. Its
+        `members` are the networks whose logits are averaged."""
         if self.shape is None:
             return self.own
         from ._torch import torch

@@ -13,16 +13,16 @@ what is really missing. It falls to 0, and its gradient is the update of papers 
 
 from __future__ import annotations
 
-import numbers
+import numbers as kinds
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..measures import Constraint, Measure
 from ..measures.constraints import as_constraints
+from . import fused, numbers
 from ._torch import torch
-from .duals import MASS, Duals, Task
+from .duals import Duals, Task
+from .figures import MASS
 from .rewards import check_reward, missed_by, shortfall
 
 Tensor = torch.Tensor
@@ -112,44 +112,59 @@ class MeasureLoss(torch.nn.Module):
 
     def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """The loss of a batch: logits, labels {0, 1} or bool, and weights, of one shape but for axes of size 1."""
-        scores, positive, weights = _aligned(scores, labels, weights)
-        row, mass = self._weigh(scores.detach(), positive, weights)
-        total = missed_by(self.reward, scores, positive, row if weights is None else row * weights, self.width)
-        return total if mass is None else total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+        scores, labels, weights = _aligned(scores, labels, weights)
+        if self.training and weights is None and scores.is_cpu and self.duals.takes_counts and self._is_plain(scores):
+            row, labels = numbers.step(self.duals, scores.detach().numpy(), labels.numpy())
+            mass = None
+        else:
+            row, labels, mass = self._weigh(scores.detach(), labels, weights)
+        total = missed_by(self.reward, scores, labels, row if weights is None else row * weights, self.width)
+        if mass is None:
+            return total
+        if isinstance(mass, float):
+            return total / (mass if mass > 0.0 else 1.0)
+        return total / torch.where(mass > 0.0, mass, torch.ones_like(mass)).to(total.dtype)
+
+    def _is_plain(self, scores: Tensor) -> bool:
+        """Rows of this process alone, as they are."""
+        return bool(len(scores)) and not torch.compiler.is_compiling() and _processes() == 1
 
     # Not compiled: a compiled backward pass would compute the weights once more, from buffers that have moved on.
     @torch.compiler.disable
     @torch.no_grad()
-    def _weigh(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The weights of the rows by their class, after the batch was counted and before it moves them; and the mass to
-        divide by, None if that is done. Across processes the mean over all their rows is what DDP's mean of gradients
-        has to become."""
+    def _weigh(self, scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Any]:
+        """The weights of the rows by their class, after the batch was counted and before it moves them; the labels, as
+        booleans or as numbers; and the mass to divide by, None if that is done. Across processes the mean over all of
+        their rows is what DDP's mean of gradients has to become."""
         duals, processes, rows = self.duals, 1, scores.numel()
+        if fused.suits(duals, scores, weights):
+            return *fused.weigh(duals, scores, labels, self.training), None
+        positive = labels if labels.dtype == torch.bool else labels > 0
         if self.training:
             batch, processes = _summed(self._tally(scores, positive, weights))
+            mass = batch[0][MASS]
             duals.observe(batch)
         known = weights is None and processes == 1
         row = self._row_weights(scores, positive, max(rows, 1) if known else 1)
         if self.training:
             duals.refresh(batch, rows if known else None)
         if known:
-            return row, None
-        return row, batch[0, MASS] / processes if self.training else weights.sum()
+            return row, positive, None
+        return row, positive, mass / processes if self.training else weights.sum()
 
     def _row_weights(self, scores: Tensor, positive: Tensor, rows: int) -> Tensor:
         """The weights of the rows by their class, each a share of so many rows."""
-        pull = self.duals.row_weights()
-        if self.duals.reads_numbers() and scores.dtype == torch.get_default_dtype():
-            neg, pos = pull.tolist()
-            return torch.where(positive, pos / rows, neg / rows)
-        neg, pos = (pull / rows).to(scores.dtype)
+        if self.duals.reads_numbers():
+            return numbers.row_weights(self.duals, positive, rows, scores.dtype)
+        neg, pos = (self.duals.row_weights() / rows).to(scores.dtype)
         return torch.where(positive, pos, neg)
 
-    def _tally(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Tensor:
+    def _tally(self, scores: Tensor, positive: Tensor, weights: Tensor | None) -> Any:
         """Rows, their mass, that of right answers, and the sum of rewards: of all rows, and of the positive ones."""
+        plain = self.duals.reads_numbers()
+        if weights is None and not self.task.needs_rewards and plain:
+            return numbers.counts(scores.numpy(), positive.numpy())
         kind = self.duals.tally.dtype
-        if weights is None and not self.task.needs_rewards and self.duals.reads_numbers():
-            return torch.tensor(_counts(scores.numpy(), positive.numpy()), dtype=kind)
         z = torch.where(positive, scores, -scores)
         right = z > 0.0
         if weights is None and not self.task.needs_rewards:
@@ -159,7 +174,8 @@ class MeasureLoss(torch.nn.Module):
         mass = torch.ones_like(z, dtype=kind) if weights is None else weights.detach().to(kind)
         reward = 1.0 - torch.nan_to_num(shortfall(self.reward, z.to(kind), self.width), nan=1.0)
         table = torch.stack((mass > 0.0, mass, mass * right, mass * reward))
-        return torch.stack((table.sum(1), (table * positive).sum(1)))
+        table = torch.stack((table.sum(1), (table * positive).sum(1)))
+        return table.tolist() if plain else table
 
     # -- what a module does with its buffers ----------------------------------------------------------------------
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> MeasureLoss:
@@ -184,14 +200,6 @@ class MeasureLoss(torch.nn.Module):
         return ", ".join([*parts, *([] if task.guard else ["guard=False"]), f"reward={self.reward!r}"])
 
 
-def _counts(scores: np.ndarray, positive: np.ndarray) -> list[list[int]]:
-    """The tally of rows without weights, by numpy: on a batch of few rows it is several times faster."""
-    n, pos = len(scores), int(np.count_nonzero(positive))
-    both = int(np.count_nonzero((scores > 0.0) & positive))
-    right = both + int(np.count_nonzero((scores < 0.0) & ~positive))
-    return [[n, n, right, 0], [pos, pos, both, 0]]
-
-
 def _one_constraint(subject_to: Any) -> Constraint | None:
     constraints = as_constraints(subject_to)
     if len(constraints) > 1:
@@ -206,34 +214,42 @@ def _one_constraint(subject_to: Any) -> Constraint | None:
 def _share(prevalence: Any) -> float | None:
     if isinstance(prevalence, str) and prevalence == "running":
         return None
-    if not isinstance(prevalence, numbers.Real) or not 0.0 < prevalence < 1.0:
+    if not isinstance(prevalence, kinds.Real) or not 0.0 < prevalence < 1.0:
         raise ValueError(f"prevalence is 'running' or a share strictly between 0 and 1; got {prevalence!r}")
     return float(prevalence)
 
 
 def _aligned(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """One axis each: scores in single or double precision, labels as booleans, weights like the scores."""
-    flat = scores.reshape(-1)
-    if not flat.is_floating_point():
-        raise TypeError(f"scores are logits of a float type; got {scores.dtype}")
-    if flat.dtype not in (torch.float32, torch.float64):
-        flat = flat.float()
+    """One axis each: scores in single or double precision, weights like the scores."""
+    shape, kind = scores.shape, scores.dtype
+    if kind not in (torch.float32, torch.float64):
+        if not scores.is_floating_point():
+            raise TypeError(f"scores are logits of a float type; got {kind}")
+        scores = scores.float()
     for name, other in (("labels", labels), ("weights", weights)):
-        if other is not None and other.shape != scores.shape and _long(other.shape) != _long(scores.shape):
-            raise ValueError(f"scores have shape {tuple(scores.shape)}, and {name} {tuple(other.shape)}")
-    positive = labels.reshape(-1)
-    positive = positive if positive.dtype == torch.bool else positive > 0
-    return flat, positive, None if weights is None else weights.reshape(-1).to(flat.dtype)
+        if other is not None and other.shape != shape and _long(other.shape) != _long(shape):
+            raise ValueError(f"scores have shape {tuple(shape)}, and {name} {tuple(other.shape)}")
+    if len(shape) != 1:
+        scores = scores.reshape(-1)
+    if labels.dim() != 1:
+        labels = labels.reshape(-1)
+    return scores, labels, None if weights is None else weights.reshape(-1).to(scores.dtype)
 
 
 def _long(shape: Any) -> list[int]:
     return [int(n) for n in shape if n != 1]
 
 
-def _summed(batch: Tensor) -> tuple[Tensor, int]:
-    """The tally of the batches of all processes, and how many there are."""
+def _processes() -> int:
     distributed = torch.distributed
-    if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+
+
+def _summed(batch: Any) -> tuple[Any, int]:
+    """The tally of the batches of all processes, and how many there are."""
+    processes = _processes()
+    if processes == 1:
         return batch, 1
-    distributed.all_reduce(batch)
-    return batch, distributed.get_world_size()
+    whole = torch.as_tensor(batch, dtype=torch.float64)
+    torch.distributed.all_reduce(whole)
+    return whole if isinstance(batch, Tensor) else whole.tolist(), processes

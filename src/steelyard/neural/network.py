@@ -51,6 +51,17 @@ class Block(nn.Module):
         return h + self.second(nn.functional.dropout(inner, self.dropout, self.training))
 
 
+class Mean(nn.Module):
+    """The mean of the logits of several networks."""
+
+    def __init__(self, members: list[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack([member(x) for member in self.members]).mean(0)
+
+
 class Standardised(nn.Module):
     """Somebody's own module behind standardised columns."""
 

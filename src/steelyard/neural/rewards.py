@@ -32,13 +32,13 @@ def shortfall(kind: str, z: torch.Tensor, width: float) -> torch.Tensor:
 
 
 def missed_by(
-    kind: str, scores: torch.Tensor, positive: torch.Tensor, weight: torch.Tensor, width: float
+    kind: str, scores: torch.Tensor, labels: torch.Tensor, weight: torch.Tensor, width: float
 ) -> torch.Tensor:
-    """The weighted sum over rows of one minus the reward."""
+    """The weighted sum over rows of one minus the reward; labels are booleans, or numbers of the scores' type."""
     if kind == "logistic":  # in one kernel, and one for its gradient
-        return torch.nn.functional.binary_cross_entropy_with_logits(
-            scores, positive.to(scores.dtype), weight, reduction="sum"
-        )
+        summed = 2  # what torch.nn.functional, whose checks are ours, makes of reduction="sum"
+        return torch.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype), weight, None, summed)
+    positive = labels if labels.dtype == torch.bool else labels > 0
     return (weight * shortfall(kind, torch.where(positive, scores, -scores), width)).sum()
 
 

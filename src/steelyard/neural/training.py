@@ -1,8 +1,10 @@
-"""Training a network for a measure: batches of one part of the rows, and the measure on the rest after every epoch.
+"""Training networks for a measure: batches of one part of the rows, and a look at the rest after every epoch.
 
-Given a network, the rows to learn from and the rows to judge by, minimise `MeasureLoss` with AdamW. What is judged is
-the moving average of the weights; the weights of the best epoch are kept, and training ends when none has been better
-for `patience` epochs. Ctrl-C ends it as well, with the best so far.
+Given networks, each with its loss, the rows to learn from and the rows to judge by, minimise the losses with AdamW.
+What is judged is the moving average of a network's weights, and by its *loss* on the rows left out: the measure at
+their best threshold is a maximum over thresholds of what a few rows decide, and its largest value over the epochs is
+mostly luck (docs/neural.md has the figures). The weights of the best epoch are kept, network by network, and training
+ends when none has been better for `patience` epochs. Ctrl-C ends it as well, with the best so far.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from ..solvers.status import Ended, Status
 from ..statistics import frontier
 from ..statistics.resampling import Goal
 from ._torch import torch
-from .loss import MeasureLoss
 
 Array = NDArray[np.float64]
 Tensor = torch.Tensor
@@ -60,16 +61,59 @@ class Part:
         return Part(self.X[which], self.is_positive[which], weight)
 
 
+class CrossEntropy(torch.nn.Module):
+    """The plain loss, with the interface of `MeasureLoss`."""
+
+    def forget(self, keep: float) -> None:
+        """There is nothing to forget."""
+
+    def forward(self, scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+        total = torch.nn.functional.binary_cross_entropy_with_logits(
+            scores, labels.to(scores.dtype), weights, reduction="sum"
+        )
+        return total / (len(scores) if weights is None else weights.sum())
+
+
+class Member:
+    """A network with its loss, the moving average of its weights, and the best of those so far."""
+
+    def __init__(self, network: Any, loss: Any) -> None:
+        self.network, self.loss = network, loss
+        self.averaged = copy.deepcopy(network).eval()
+        self.now: Array = np.empty(0)  # scores of the rows that judge
+        self.state: dict[str, Tensor] | None = None
+        self.scores: Array = np.empty(0)
+        self.least, self.epoch = math.inf, 0
+
+    def look(self, judge: Part, epoch: int, device: Any) -> None:
+        """Score the rows that judge, and keep the average if its loss there is the least so far."""
+        self.now = score_rows(self.averaged, judge.X, device, torch.float32)
+        self.loss.eval()
+        with torch.no_grad():
+            weight = None if judge.weight is None else torch.from_numpy(judge.weight).to(device)
+            scores, labels = (torch.from_numpy(part).to(device) for part in (self.now, judge.is_positive))
+            value = float(self.loss(scores, labels, weight))
+        if self.state is None or value < self.least:
+            state = {name: part.detach().clone() for name, part in self.averaged.state_dict().items()}
+            self.state, self.scores, self.least, self.epoch = state, self.now, value, epoch
+
+
 @dataclass
 class Trained:
-    """The weights of the best epoch, its scores of the rows that judge, and how training went."""
+    """The networks with the weights of their best epochs, the mean of their scores of the rows that judge, the last of
+    those epochs, and how training went."""
 
-    state: dict[str, Tensor]
-    scores: Array
-    value: float
-    epoch: int
+    members: list[Member]
     status: Status
     history: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> Array:
+        return np.mean([member.scores for member in self.members], axis=0)
+
+    @property
+    def epoch(self) -> int:
+        return max(member.epoch for member in self.members)
 
 
 def standardise(network: Any, X: Any) -> None:
@@ -96,48 +140,44 @@ def score_rows(network: Any, X: Any, device: Any, dtype: Any) -> Array:
 
 
 def train(
-    network: Any,
-    loss: MeasureLoss,
+    members: list[Member],
     learn: Part,
     judge: Part,
     goal: Goal,
     schedule: Schedule,
     watch: Callable[[int, str], None],
 ) -> Trained:
-    """Weights that are best for the goal on the rows `judge`; `watch` is told of every epoch."""
-    averaged = copy.deepcopy(network).eval()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
-    batches, best, since = _Batches(learn, schedule), None, 0
-    status = Status(Ended.LIMIT, f"{schedule.max_epochs} epochs")
-    history: dict[str, list[float]] = {"loss": [], "measure": []}
+    """The networks, each at its least loss on the rows `judge`; `watch` is told of every epoch."""
+    weights = [weight for member in members for weight in member.network.parameters()]
+    optimizer = torch.optim.AdamW(weights, lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
+    batches = _Batches(learn, schedule)
+    trained = Trained(members, Status(Ended.LIMIT, f"{schedule.max_epochs} epochs"), {"loss": [], "measure": []})
     epoch = 0
     try:
         for epoch in range(1, schedule.max_epochs + 1):
-            mean = _epoch(network, averaged, loss, optimizer, batches, epoch, bool(goal.constraints))
-            scores = score_rows(averaged, judge.X, schedule.device, torch.float32)
-            if not np.isfinite(scores).all():
-                status = Status(
+            mean = _epoch(members, optimizer, batches, epoch, bool(goal.constraints))
+            for member in members:
+                member.look(judge, epoch, schedule.device)
+            now = np.mean([member.now for member in members], axis=0)
+            if not np.isfinite(now).all():
+                trained.status = Status(
                     Ended.TROUBLE, f"the scores of epoch {epoch} are not finite: try a smaller learning_rate"
                 )
                 break
-            value = value_of(scores, judge, goal)
-            history["loss"].append(mean), history["measure"].append(value)
+            value = value_of(now, judge, goal)
+            trained.history["loss"].append(mean), trained.history["measure"].append(value)
             watch(len(learn), f"epoch {epoch}, loss {mean:.4f}, measure {value:.4f}")
-            if best is None or value > best.value:
-                best, since = Trained(_copied(averaged), scores, value, epoch, status), 0
-            else:
-                since += 1
-            if since >= schedule.patience:
-                status = Status(Ended.SOLVED, f"no better measure in {since} epochs after epoch {best.epoch}")
+            if epoch - trained.epoch >= schedule.patience:
+                words = f"no less loss on the rows left out in {schedule.patience} epochs after epoch {trained.epoch}"
+                trained.status = Status(Ended.SOLVED, words)
                 break
     except KeyboardInterrupt:
-        if best is None:
+        if any(member.state is None for member in members):
             raise
-        status = Status(Ended.STOPPED, f"interrupted in epoch {epoch}; that of epoch {best.epoch} is kept")
-    if best is None:
-        raise FloatingPointError(str(status))
-    best.status, best.history = status, history
-    return best
+        trained.status = Status(Ended.STOPPED, f"interrupted in epoch {epoch}; that of epoch {trained.epoch} is kept")
+    if not trained.history["loss"]:
+        raise FloatingPointError(str(trained.status))
+    return trained
 
 
 @contextmanager
@@ -162,28 +202,29 @@ def value_of(scores: Array, judge: Part, goal: Goal) -> float:
     return value
 
 
-def _epoch(
-    network: Any, averaged: Any, loss: MeasureLoss, optimizer: Any, batches: _Batches, epoch: int, constrained: bool
-) -> float:
-    """One time over the rows; the mean of the loss."""
-    network.train(), loss.train()
-    if not constrained:  # a multiplier settles by the number of rows that have moved it
-        loss.forget(KEPT)
+def _epoch(members: list[Member], optimizer: Any, batches: _Batches, epoch: int, constrained: bool) -> float:
+    """One time over the rows; the mean of the losses."""
+    for member in members:
+        member.network.train(), member.loss.train()
+        if not constrained:  # a multiplier settles by the number of rows that have moved it
+            member.loss.forget(KEPT)
     total, count = 0.0, 0
     # The average spans about an epoch, and in the first ones as much as there is.
     decay = min(1.0 - 1.0 / max(len(batches), 2), epoch / (epoch + 9.0))
-    live, slow = list(network.parameters()), list(averaged.parameters())
+    live = [weight for member in members for weight in member.network.parameters()]
+    slow = [weight for member in members for weight in member.averaged.parameters()]
     for rows, labels, weight in batches.shuffled():
         optimizer.zero_grad(set_to_none=True)
-        value = loss(network(rows), labels, weight)
+        value = sum(member.loss(member.network(rows), labels, weight) for member in members)
         value.backward()
         optimizer.step()
         with torch.no_grad():
             torch._foreach_lerp_(slow, live, 1.0 - decay)
         total, count = total + value.detach(), count + 1
-    for ours, theirs in zip(averaged.buffers(), network.buffers(), strict=True):
-        ours.copy_(theirs)
-    return float(total) / max(count, 1)
+    for member in members:
+        for ours, theirs in zip(member.averaged.buffers(), member.network.buffers(), strict=True):
+            ours.copy_(theirs)
+    return float(total) / max(count, 1) / len(members)
 
 
 class _Batches:
@@ -219,7 +260,3 @@ class _Batches:
 def _dense(X: Any, device: Any, dtype: Any) -> Tensor:
     rows = X.toarray() if sp.issparse(X) else X
     return torch.from_numpy(np.ascontiguousarray(rows)).to(device=device, dtype=dtype)
-
-
-def _copied(module: Any) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in module.state_dict().items()}
