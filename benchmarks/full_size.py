@@ -52,6 +52,7 @@ MEASURES = {
     "FPR <= 5 %": (m.Recall(), 0.05), "FPR <= 1 %": (m.Recall(), 0.01),
 }  # fmt: skip
 SPLITS = range(100, 105)
+WHO = ("ours", "logistic", "svm", "stream")
 
 
 def census_like(n=300_000, seed=0):
@@ -117,22 +118,27 @@ def speed(words):
         write("full_size_speed", {"sets": found}, show=False)
 
 
-def compare(X, y):
-    who = ("ours", "logistic", "svm", "stream")
+def contender(name, measure, **options):
+    """A new one; the two from scikit-learn are fitted once for all measures."""
+    if name == "ours":
+        return sy.MeasureClassifier(measure, random_state=0, **options)
+    if name == "stream":
+        return sy.OnlineClassifier(measure, max_iter=3, random_state=0, **options)
+    model = LogisticRegression(max_iter=500) if name == "logistic" else LinearSVC(random_state=0)
+    return tuned(Remembered(model), measure, **options)
+
+
+def figures_of(X, y, who):
+    """measure -> contender -> one figure, TPR and FPR a split."""
     found = {label: {name: [] for name in who} for label in MEASURES}
     for seed in SPLITS:
         Xa, Xb, ya, yb = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
         Remembered.known.clear()
         for label, (measure, cap) in MEASURES.items():
             options = {} if cap is None else {"subject_to": m.fpr <= cap}
-            models = (
-                sy.MeasureClassifier(measure, random_state=0, **options),
-                tuned(Remembered(LogisticRegression(max_iter=500)), measure, **options),
-                tuned(Remembered(LinearSVC(random_state=0)), measure, **options),
-                sy.OnlineClassifier(measure, max_iter=3, random_state=0, **options),
-            )
-            for name, model in zip(who, models, strict=True):
-                rates = m.rates(yb, model.fit(Xa, ya).predict(Xb), pos_label=1)
+            for name in who:
+                model = contender(name, measure, **options).fit(Xa, ya)
+                rates = m.rates(yb, model.predict(Xb), pos_label=1)
                 found[label][name].append((figure(measure, cap, rates, yb), rates.tpr, 1.0 - rates.tnr))
     return found
 
@@ -151,19 +157,25 @@ def row(word, label, found):
 
 
 def quality(words):
+    """`--anew=ours` runs that contender once more, as after a change of its rules; `--only=svm` leaves the others out."""
     file = RESULTS / "full_size_quality.json"
-    rows = json.loads(file.read_text())["rows"] if file.exists() else []
-    for word in words or QUALITY:
-        if any(one["set"] == word for one in rows):
-            continue
-        found = compare(*table(word))
-        rows += [row(word, label, found[label]) for label in MEASURES]
+    figures = json.loads(file.read_text())["figures"] if file.exists() else {}
+    anew = [word.removeprefix("--anew=") for word in words if word.startswith("--anew=")]
+    who = [word.removeprefix("--only=") for word in words if word.startswith("--only=")] or WHO
+    for word in [word for word in words if not word.startswith("--")] or QUALITY:
+        known = figures.setdefault(word, {label: {} for label in MEASURES})
+        missing = [name for name in who if name in anew or name not in known["F1"]]
+        start = time.perf_counter()
+        if missing:
+            for label, found in figures_of(*table(word), missing).items():
+                known[label].update(found)
+        whole = {word: found for word, found in figures.items() if set(found["F1"]) == set(WHO)}
+        rows = [row(word, label, found) for word, found_in in whole.items() for label, found in found_in.items()]
         significant(rows)
-        for one in rows[-len(MEASURES) :]:
-            print(
-                one["set"], one["measure"], one["rival"], f"{one['difference']:+.4f} ({one['error']:.4f})", flush=True
-            )
-        write("full_size_quality", {"rows": rows}, show=False)
+        for one in (one for one in rows if one["set"] == word):
+            print(word, one["measure"], one["rival"], f"{one['difference']:+.4f} ({one['error']:.4f})", flush=True)
+        print(word, missing, f"{time.perf_counter() - start:.0f} s", flush=True)
+        write("full_size_quality", {"rows": rows, "figures": figures}, show=False)
 
 
 def growth():

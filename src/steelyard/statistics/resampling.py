@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._core import calls_drawn, shares_above
 from ..measures import Measure
 from ..measures.constraints import Constraint
 from .frontier import Choice, Frontier
@@ -38,7 +38,6 @@ DRAWS = 40  # a mean over them has a sixth of their spread, and their standard d
 BINS = 2048  # thresholds looked at, to a class: rates in steps of 0.05 %, far below the spread of the draws
 MARGINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)  # finer steps led to the same rates (docs/batch.md)
 ROUNDING = 1e-9  # of rates and values near 1; sums over up to 10^7 rows stay below it
-ROWS_AT_ONCE = 16384  # times 2 DRAWS numbers: 5 MB, or 10 MB with weights
 MOST = 255  # times that a row can be in a draw, as counts are kept in bytes; hardly ever a dozen times
 
 
@@ -138,12 +137,7 @@ class Draws:
         each less the excess over the constraints. The draws are the same for all models, so differences are paired."""
         rates = []
         for rows, mass, drawn in self._sides:
-            sums = np.zeros((called.shape[1] + 1, DRAWS + 1))
-            for first in range(0, len(rows), ROWS_AT_ONCE):
-                some = slice(first, first + ROWS_AT_ONCE)
-                weight = np.ones(len(rows[some])) if mass is None else mass[some]
-                counts = np.column_stack([weight, drawn[some] * weight[:, None]])
-                sums += np.vstack([called[rows[some]].T, np.ones(len(counts))]) @ counts
+            sums = calls_drawn(np.ascontiguousarray(called[rows]), drawn, mass)
             rates.append(sums[:-1] / np.where(sums[-1] > 0.0, sums[-1], 1.0))
         n_rows = sum(len(rows) for rows, _, _ in self._sides)
         found = _Points(rates[0], 1.0 - rates[1], prevalence, n_rows, goal).penalised
@@ -154,17 +148,7 @@ class Draws:
     def _called(side: Side, scores: Array, cuts: Array) -> Array:
         """The share of the class above each cut, in each draw and in what it left out."""
         rows, mass, drawn = side
-        heaps = np.zeros((len(cuts) + 1, 2 * DRAWS))
-        kind = np.float32 if mass is None else np.float64  # counts of so few rows are exact in either
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            some = slice(first, first + ROWS_AT_ONCE)
-            counts = drawn[some]
-            bins = np.searchsorted(cuts, scores[rows[some]])  # so many cuts lie below the score
-            weight = np.ones(len(bins), dtype=kind) if mass is None else mass[some]
-            heap = sp.csc_array((weight, bins, np.arange(len(bins) + 1)), shape=(len(heaps), len(bins)))
-            heaps += heap @ np.hstack([counts, counts == 0]).astype(kind)
-        above = np.cumsum(heaps[::-1], axis=0)[::-1]
-        return np.asarray(above[1:] / np.where(above[0] > 0.0, above[0], 1.0))
+        return np.asarray(shares_above(scores[rows], np.ascontiguousarray(cuts), drawn, mass))
 
 
 def settled(verdict: Verdict, frontier: Frontier, best: Choice, goal: Goal) -> Choice:
