@@ -50,7 +50,7 @@ def test_rows_of_weight_zero_are_not_drawn():
     without = Draws(positive[part], None, 0).judge(scores[part], scan(scores[part], positive[part]), goal)
     np.testing.assert_allclose(with_them.inside, without.inside, atol=1e-9)
     # Zero rows still offer thresholds, which moves the middle of a few ties.
-    assert np.mean(np.abs(with_them.outside - without.outside) > 1e-9) < 0.1
+    assert np.mean(np.abs(with_them.outside - without.outside) > 1e-9) < 0.25
 
 
 def test_what_is_left_out_is_not_flattered():

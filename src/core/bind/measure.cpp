@@ -92,6 +92,13 @@ DrawnRows drawn_rows(const Bytes& drawn, const std::optional<Doubles>& weight, s
     return {drawn.data(), weight ? weight->data() : nullptr, static_cast<Index>(n), static_cast<Index>(drawn.shape(1))};
 }
 
+nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> rows_drawn(std::size_t n, std::size_t draws, std::uint64_t seed) {
+    auto found = without_gil(
+        [&](const Stop& stop) { return draw_rows(static_cast<Index>(n), static_cast<Index>(draws), seed, &stop); });
+    const Kept<std::uint8_t> kept(std::move(found));
+    return {kept.values, {n, draws}, kept.owner};
+}
+
 OwnedMatrix shares_above_cuts(const Doubles& scores, const Doubles& cuts, const Bytes& drawn,
                               const std::optional<Doubles>& weight) {
     const DrawnRows rows = drawn_rows(drawn, weight, scores.shape(0));
@@ -127,6 +134,8 @@ void bind_measure(nb::module_& m) {
           "Values and gradients of a tape at points (m, 4).");
     m.def("scan_frontier", &scan, "scores"_a, "positive"_a, "weight"_a = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
+    m.def("draw_rows", &rows_drawn, "n"_a, "draws"_a, "seed"_a,
+          "How often each of n rows is in each of some draws with replacement, at most 255 times.");
     m.def("shares_above", &shares_above_cuts, "scores"_a, "cuts"_a, "drawn"_a, "weight"_a = nb::none(),
           "Of rows drawn so often: the share above each cut, in each draw and in what it left out.");
     m.def("calls_drawn", &calls_in_draws, "called"_a, "drawn"_a, "weight"_a = nb::none(),

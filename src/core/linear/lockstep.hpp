@@ -9,8 +9,9 @@
 //
 // The rows chosen are, for the hinge, the part nearest to the margin, a larger part after every round that did not
 // suffice; for the smooth losses a sample of both classes that stands for all. As the sum of forces of all rows is
-// known, the others enter by their tangent, and a round is exact to first order whatever was chosen. Where the rounds do
-// not come to an end Newton takes all rows where they lie (whole.hpp), and after that coordinate descent (rescue.hpp).
+// known, the others enter by their tangent, and a round is exact to first order whatever was chosen. Where the rounds
+// do not come to an end Newton takes all rows where they lie (whole.hpp), and after that coordinate descent
+// (rescue.hpp).
 #pragma once
 
 #include <mutex>

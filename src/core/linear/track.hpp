@@ -34,8 +34,8 @@ struct Rounds {
     // Where more than this part of all rows is near, as when a class is given up and all of the other is at the margin,
     // coordinate descent is better.
     double crowd = 0.4;
-    // Unless columns are so few that a Hessian of all rows costs no more than a few sweeps. And so often for one problem
-    // all rows are tried before they are given to coordinate descent.
+    // Unless columns are so few that a Hessian of all rows costs no more than a few sweeps. And so often for one
+    // problem all rows are tried before they are given to coordinate descent.
     Index whole_columns = 24;
     Index wholes = 2;
 };

@@ -1,5 +1,6 @@
 // What the bootstrap counts: rows of one class, how often each is in each draw, and what models or thresholds call.
 //
+//   draw_rows      how often each row is in each draw
 //   shares_above   of every draw, and of the rows that it left out, the share of the weight above each of some cuts
 //   calls_drawn    of every model, the weight in each draw of the rows that it calls
 //
@@ -11,8 +12,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
+#include "base/sort.hpp"
 #include "base/stop.hpp"
 
 namespace steelyard {
@@ -28,35 +31,84 @@ struct DrawnRows {
 
 constexpr Index rows_a_look = 4096;  // between two looks at the stop token: some tens of microseconds
 
-// Into (cuts x 2 draws): first the draws, then what they left out. `scores` are those of the rows, cuts ascend.
-STEELYARD_CLONES inline void heap_rows(const DrawnRows& rows, const double* scores, const double* cuts, Index count,
-                                       Index begin, Index end, double* heaps) {
-    const Index draws = rows.draws;
-    for (Index i = begin; i < end; ++i) {
-        const double weight = rows.weight_of(i);
-        double* heap = heaps + (std::lower_bound(cuts, cuts + count, scores[i]) - cuts) * 2 * draws;
-        const std::uint8_t* times = rows.of(i);
-        for (Index k = 0; k < draws; ++k) heap[k] += weight * times[k];
-        for (Index k = 0; k < draws; ++k) heap[draws + k] += times[k] == 0 ? weight : 0.0;
+// How often each of n rows is in each of so many draws with replacement, n x draws. Eight draws at a time: their counts
+// lie row by row in a cache while numbers are drawn, and are moved to their place together.
+inline std::vector<std::uint8_t> draw_rows(Index n, Index draws, std::uint64_t seed, const Stop* stop) {
+    constexpr Index together = 8;
+    std::vector<std::uint8_t> drawn(static_cast<std::size_t>(n * draws)),
+        counts(static_cast<std::size_t>(n * together));
+    Shuffler random{mix(seed)};
+    for (Index first = 0; first < draws; first += together) {
+        const Index some = std::min(together, draws - first);
+        std::fill(counts.begin(), counts.end(), std::uint8_t{0});
+        for (Index k = 0; k < some; ++k) {
+            check(stop);
+            std::uint8_t* const count = counts.data() + k * n;
+            for (Index i = 0; i < n; ++i) {
+                std::uint8_t& one = count[random.below(n)];
+                one = static_cast<std::uint8_t>(one + (one < 255));  // hardly ever a dozen
+            }
+        }
+        for (Index i = 0; i < n; ++i)
+            for (Index k = 0; k < some; ++k) drawn[i * draws + first + k] = counts[k * n + i];
     }
+    return drawn;
+}
+
+// Running sums over rows as they come: of the draws, and of what they left out. Sum: counts, or weights.
+template <class Sum>
+struct RunningDraws {
+    std::vector<Sum> in, out;
+
+    explicit RunningDraws(Index draws) : in(static_cast<std::size_t>(draws), 0), out(in) {}
+
+    void add(const std::uint8_t* times, Sum weight) {
+        Sum *const i = in.data(), *const o = out.data();
+        const Index draws = static_cast<Index>(in.size());
+        STEELYARD_NO_OVERLAP
+        for (Index k = 0; k < draws; ++k) i[k] += weight * static_cast<Sum>(times[k]);
+        STEELYARD_NO_OVERLAP
+        for (Index k = 0; k < draws; ++k) o[k] += times[k] == 0 ? weight : Sum{0};
+    }
+};
+
+// From the highest score down: what lies above each cut (ascending), into cuts x 2 draws; then the shares of it.
+template <class Sum>
+STEELYARD_CLONES void walk_down(const DrawnRows& rows, const std::vector<Ranked>& order, const double* cuts,
+                                Index count, double* above) {
+    RunningDraws<Sum> sums(rows.draws);
+    const Index draws = rows.draws;
+    Index at = rows.n - 1;
+    const auto take = [&] {
+        const auto i = static_cast<Index>(order[at--].mass);
+        sums.add(rows.of(i), static_cast<Sum>(rows.weight_of(i)));
+    };
+    for (Index c = count - 1; c >= 0; --c) {
+        while (at >= 0 && to_score(order[at].key) > cuts[c]) take();
+        double* const to = above + c * 2 * draws;
+        for (Index k = 0; k < draws; ++k) to[k] = static_cast<double>(sums.in[k]);
+        for (Index k = 0; k < draws; ++k) to[draws + k] = static_cast<double>(sums.out[k]);
+    }
+    while (at >= 0) take();
+    std::vector<double> per(sums.in.begin(), sums.in.end());
+    per.insert(per.end(), sums.out.begin(), sums.out.end());
+    for (double& sum : per) sum = sum > 0 ? 1 / sum : 1.0;
+    for (Index c = 0; c < count; ++c)
+        for (Index k = 0; k < 2 * draws; ++k) above[c * 2 * draws + k] *= per[k];
 }
 
 inline std::vector<double> shares_above(const DrawnRows& rows, const double* scores, const double* cuts, Index count,
                                         const Stop* stop) {
-    const Index width = 2 * rows.draws;
-    std::vector<double> heaps(static_cast<std::size_t>((count + 1) * width), 0.0);
-    for (Index i = 0; i < rows.n; i += rows_a_look) {
-        check(stop);
-        heap_rows(rows, scores, cuts, count, i, std::min(rows.n, i + rows_a_look), heaps.data());
-    }
-    for (Index c = count - 1; c >= 0; --c)
-        for (Index k = 0; k < width; ++k) heaps[c * width + k] += heaps[(c + 1) * width + k];
-    std::vector<double> all(heaps.begin(), heaps.begin() + width);
-    for (double& sum : all) sum = sum > 0 ? 1 / sum : 1.0;
-    heaps.erase(heaps.begin(), heaps.begin() + width);
-    for (Index c = 0; c < count; ++c)
-        for (Index k = 0; k < width; ++k) heaps[c * width + k] *= all[k];
-    return heaps;
+    ScoreSort sorted;
+    sorted.rows.resize(static_cast<std::size_t>(rows.n));
+    for (Index i = 0; i < rows.n; ++i) sorted.rows[i] = {to_key(scores[i]), static_cast<double>(i)};
+    sorted.sort(stop);
+    std::vector<double> above(static_cast<std::size_t>(count * 2 * rows.draws));
+    if (rows.weight)
+        walk_down<double>(rows, sorted.rows, cuts, count, above.data());
+    else
+        walk_down<std::uint32_t>(rows, sorted.rows, cuts, count, above.data());
+    return above;
 }
 
 STEELYARD_CLONES inline void add_calls(const DrawnRows& rows, const bool* called, Index models, Index begin, Index end,

@@ -1,11 +1,13 @@
 // Where the scores of each of many models lie: quantiles by weight, mean and spread, by selection rather than sorting.
 //
 // For every column of scores (rows x models) and every share q: the least score at or below which there is a share q of
-// the weight. Column after column is copied out and halved, the half that has the quantile again, O(n) a quantile.
+// the weight. Scores are counted in bins around their mean; only those of the bin that has the quantile are looked at
+// again, by halves.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -23,9 +25,14 @@ struct WeightedScore {
 class ScoreUnits {
 public:
     ScoreUnits(const double* weight, Index n, const double* at, Index n_at)
-        : weight_(weight), n_(n), at_(at, at + n_at), order_(at_.size()) {
-        rows_.reserve(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) total_ += weight_of(i);
+        : at_(at, at + n_at),
+          order_(at_.size()),
+          score_(static_cast<std::size_t>(n)),
+          weight_(score_.size(), 1.0),
+          bin_(score_.size()),
+          mass_(bins) {
+        if (weight) std::copy(weight, weight + n, weight_.begin());
+        for (double w : weight_) total_ += w;
         for (std::size_t k = 0; k < order_.size(); ++k) order_[k] = k;
         std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return at_[a] < at_[b]; });
     }
@@ -33,61 +40,105 @@ public:
 
     void of(const double* scores, Index step, double* out) {
         double mean = 0, square = 0, largest = 0;
-        rows_.clear();
-        for (Index i = 0; i < n_; ++i) {
-            const double score = scores[i * step], weight = weight_of(i);
-            if (weight > 0) rows_.push_back({score, weight});  // a row without weight is none
-            mean += weight * score;
-            largest = std::max(largest, std::fabs(score));
+        for (std::size_t i = 0; i < score_.size(); ++i) {
+            score_[i] = scores[static_cast<Index>(i) * step];
+            mean += weight_[i] * score_[i];
+            largest = std::max(largest, std::fabs(score_[i]));
         }
         mean /= total_;
-        for (const WeightedScore& row : rows_) square += row.weight * (row.score - mean) * (row.score - mean);
-        double below = 0;
-        auto first = rows_.begin();
-        for (std::size_t k : order_) out[k] = select(at_[k] * total_, first, below);
+        for (std::size_t i = 0; i < score_.size(); ++i) square += weight_[i] * (score_[i] - mean) * (score_[i] - mean);
+        const double spread = std::sqrt(square / total_);
+        count(mean, spread);
+        Place place;
+        for (std::size_t k : order_) out[k] = select(at_[k] * total_, place);
         out += at_.size();
         out[0] = mean;
-        out[1] = std::sqrt(square / total_);
+        out[1] = spread;
         out[2] = largest;
     }
 
 private:
     using At = std::vector<WeightedScore>::iterator;
-    static constexpr Index few = 32;  // so many are sorted
+    static constexpr Index few = 32;           // so many are sorted
+    static constexpr std::size_t bins = 1024;  // eight kilobytes; and from the mean, to both sides,
+    static constexpr double reach = 4;         // so many standard deviations: further out all are in the last one
 
-    double weight_of(Index i) const { return weight_ ? weight_[i] : 1.0; }
+    // How far quantiles were looked for: they are asked for from the smallest up.
+    struct Place {
+        std::size_t bin = 0;
+        bool opened = false;
+        double before = 0, below = 0;  // mass before the bin, and before `first`
+        At first;
+    };
 
-    // The first score, in order, with `mass` at or below it. All before `first`, of weight `below`, are smaller and lie
-    // before it; both move on, for larger masses are asked for later.
-    double select(double mass, At& first, double& below) {
-        At last = rows_.end();
-        while (last - first > few) {
-            const At middle = first + (last - first) / 2;
-            std::nth_element(first, middle, last);
-            double left = below;
-            for (At at = first; at != middle; ++at) left += at->weight;
+    void count(double mean, double spread) {
+        const double low = mean - reach * spread, last = static_cast<double>(bins - 1);
+        const double scale = spread > 0 ? static_cast<double>(bins) / (2 * reach * spread) : 0;
+        std::fill(mass_.begin(), mass_.end(), 0.0);
+        for (std::size_t i = 0; i < score_.size(); ++i) {
+            const double at = std::max(0.0, std::min(last, (score_[i] - low) * scale));
+            bin_[i] = static_cast<std::uint16_t>(at == at ? at : 0.0);
+            mass_[bin_[i]] += weight_[i];
+        }
+    }
+
+    // The first score, in order, with `mass` at or below it.
+    double select(double mass, Place& place) {
+        while (place.bin + 1 < bins && (mass_[place.bin] == 0 || place.before + mass_[place.bin] < mass)) {
+            if (!rest(place.bin)) break;
+            place.before += mass_[place.bin++];
+            place.opened = false;
+        }
+        if (!place.opened) open(place);
+        if (inside_.empty()) return std::numeric_limits<double>::quiet_NaN();
+        return within(mass, place);
+    }
+
+    // Whether there is weight in a later bin.
+    bool rest(std::size_t bin) const {
+        return std::any_of(mass_.begin() + static_cast<std::ptrdiff_t>(bin) + 1, mass_.end(),
+                           [](double m) { return m > 0; });
+    }
+
+    void open(Place& place) {
+        inside_.clear();
+        for (std::size_t i = 0; i < score_.size(); ++i)  // a row without weight is none
+            if (bin_[i] == place.bin && weight_[i] > 0) inside_.push_back({score_[i], weight_[i]});
+        place.opened = true;
+        place.below = place.before;
+        place.first = inside_.begin();
+    }
+
+    // All before `first` are smaller than what follows, and are done with.
+    double within(double mass, Place& place) {
+        At last = inside_.end();
+        while (last - place.first > few) {
+            const At middle = place.first + (last - place.first) / 2;
+            std::nth_element(place.first, middle, last);
+            double left = place.below;
+            for (At at = place.first; at != middle; ++at) left += at->weight;
             if (left >= mass) {
                 last = middle;
             } else {
-                first = middle;
-                below = left;
+                place.first = middle;
+                place.below = left;
             }
         }
-        if (rows_.empty()) return std::numeric_limits<double>::quiet_NaN();
-        std::sort(first, last);
-        double sum = below;
-        for (At at = first; at != last; ++at) {
+        std::sort(place.first, last);
+        double sum = place.below;
+        for (At at = place.first; at != last; ++at) {
             sum += at->weight;
             if (sum >= mass) return at->score;
         }
-        return last == rows_.end() ? (last - 1)->score : std::min_element(last, rows_.end())->score;
+        return last == inside_.end() ? (last - 1)->score : std::min_element(last, inside_.end())->score;
     }
 
-    const double* weight_;
-    Index n_;
     std::vector<double> at_;
     std::vector<std::size_t> order_;
-    std::vector<WeightedScore> rows_;
+    std::vector<double> score_, weight_;
+    std::vector<std::uint16_t> bin_;
+    std::vector<double> mass_;
+    std::vector<WeightedScore> inside_;
     double total_ = 0;
 };
 

@@ -164,7 +164,9 @@ def solve_grid(
     )  # fmt: skip
     chosen = choose(SOLVERS, wanted, solver).name
     problem = _Problem(rows, signs, weight, pairs, ascending, loss, float(tol), float(max_passes), int(n_jobs))
-    found = problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed, start)
+    found = (
+        problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed, start)
+    )
     return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
 
 

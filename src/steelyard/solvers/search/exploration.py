@@ -122,7 +122,9 @@ class Exploration:
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
         data, folds = self.sample.data, []
         for k, (train, _) in enumerate(self.sample.splits):
-            starts = nearest(wanted, self.starts.get(self.sample.number(k), {}), data.rows.n_cols)
+            known = self.starts.get(self.sample.number(k), {})
+            known = known | {m: fitted[k].W[0] for m, fitted in self._fitted.items() if isinstance(m, CostModel)}
+            starts = nearest(wanted, known, data.rows.n_cols)
             folds.append(models.fit(wanted, data.take(train), self.goal, self.effort, starts))
         return folds
 

@@ -79,9 +79,8 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
         last = k + 1 == len(rounds)
         try:
             enter(part) if field is None else part.add(field, anchors)
-            if k <= 1 and (field is None or len(field) > 1):
-                for step in range(2) if last and k == 0 else [k]:
-                    near(part, step)
+            for step in steps_near(k, len(rounds)) if field is None or len(field) > 1 else ():
+                near(part, step)
             anchors = set(part.anchors)
             if last:
                 return Won(part.choose(survivors(part, COURSE.least) if k > 0 else None), part)
@@ -93,6 +92,14 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
             # On so few rows no threshold meets the constraints: that says nothing yet.
             field = list(part.candidates) or field
     raise AssertionError("the last round returns")
+
+
+def steps_near(k: int, rounds: int) -> tuple[int, ...]:
+    """Which of the two looks near the best so far belong to round k: one to each of the first two, but never to the last
+    round of several, whose rows are too many for models that may not even be better."""
+    if rounds <= 2:
+        return (0, 1) if k == 0 else ()
+    return (k,) if k <= 1 else ()
 
 
 def room(now: Exploration, then: Exploration, count: int) -> int:
