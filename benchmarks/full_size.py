@@ -157,7 +157,7 @@ def row(word, label, found):
 
 
 def quality(words):
-    """`--anew=ours` runs that contender once more, as after a change of its rules; `--only=svm` leaves the others out."""
+    """`--anew=ours` runs that contender once more, as after a change of rules; `--only=svm` leaves the others out."""
     file = RESULTS / "full_size_quality.json"
     figures = json.loads(file.read_text())["figures"] if file.exists() else {}
     anew = [word.removeprefix("--anew=") for word in words if word.startswith("--anew=")]

@@ -161,7 +161,7 @@ def test_the_compiled_counts_are_those_of_the_definition():
 
 
 def test_draws_are_kept_in_bytes():
-    scores, positive = sample(500)
+    _, positive = sample(500)
     assert Draws(positive, np.ones(500), 0)._sides[0][2].dtype == np.uint8
 
 

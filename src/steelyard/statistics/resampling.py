@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 DRAWS = 40  # a mean over them has a sixth of their spread, and their standard deviation is known to a ninth
 BINS = 2048  # thresholds looked at, to a class: rates in steps of 0.05 %, far below the spread of the draws
 MARGINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)  # finer steps led to the same rates (docs/batch.md)
-# A point that beats the best one in a draw has been lucky by its deficit, and the standard error of such a difference is
-# at most twice that of a value: three of these.
+# A point that beats the best one in a draw has been lucky by its deficit, and the standard error of a difference is at
+# most twice that of a value: three of these.
 REACH = 6.0
 FEW = 1024  # points that are looked at one and all: with few rows many tie in a draw, and the middle of all is taken
 ROUNDING = 1e-9  # of rates and values near 1; sums over up to 10^7 rows stay below it

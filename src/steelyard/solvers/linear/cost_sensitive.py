@@ -146,7 +146,7 @@ def solve_grid(
     `X` is a table, a torch tensor (`on_tensors`), `Rows`, or whatever else can make its own `ClassRisks` (`bundle`).
     `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
     passes over the data that each problem may take; a result that ran out of them says so in its `status` and has its
-    honest gap. `start` has a row for every pair: a model near the solution for its smallest C, from which Newton begins.
+    honest gap. `start` has a row for every pair: a model near the solution for its smallest C, where Newton begins.
     """
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
     _check(tol, loss, n_jobs)

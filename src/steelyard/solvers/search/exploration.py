@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,7 +265,7 @@ def nearest(wanted: Sequence[Model], known: dict[CostModel, Array], n_cols: int)
         if isinstance(model, CostModel):
             same = [one for one in known if one.loss == model.loss]
             if same:
-                found[k] = known[min(same, key=lambda one, model=model: _distance(model, one))]
+                found[k] = known[min(same, key=partial(_distance, model))]
     return found
 
 

@@ -9,8 +9,8 @@ dropped that will not win:
 the standard error by the bootstrap, the same draws for both (`resampling`), so that what both get wrong cancels; and
 of a family that calls (nearly) the same rows positive only the most regularised goes on. Of what is left the best few
 see `growth` times as many rows, so few that a round costs half of the one before. Anchors (plain models) and the
-stream's learner are never dropped for lack of room. A model starts where that of the same fold was in the last round. The race ends when one model is left, or at all rows; what is taken
-has won on as many rows as the choice needed.
+stream's learner are never dropped for lack of room. A model starts where that of the same fold was in the last round.
+The race ends when one model is left, or at all rows; what is taken has won on as many rows as the choice needed.
 
 Samples are nested, and keep at least `of_a_class` rows of each class, with weights that restore the shares. Rounds use
 as many of the folds as give `tested` rows to compare on, the last one `settling` rows to set the threshold on.
@@ -95,8 +95,8 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
 
 
 def steps_near(k: int, rounds: int) -> tuple[int, ...]:
-    """Which of the two looks near the best so far belong to round k: one to each of the first two, but never to the last
-    round of several, whose rows are too many for models that may not even be better."""
+    """Which of the two looks near the best so far belong to round k: one to each of the first two, but none to the last
+    of several, whose rows are many and its models few."""
     if rounds <= 2:
         return (0, 1) if k == 0 else ()
     return (k,) if k <= 1 else ()
