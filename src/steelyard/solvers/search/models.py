@@ -26,9 +26,7 @@ from ..stream.problem import Pass, Problem, choose_solver
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
-# A start that is within the tolerance as it is would never move, and models of more rows are to be compared: so they
-# have to be this much nearer. Newton, once near, needs hardly a step more.
-WARMER = 0.3
+WARM_ROWS = 512  # for each column: with fewer Newton has all rows at hand, and walks a chain of Cs as fast from zero
 SCORES_AT_ONCE = 2**19  # numbers: 4 MB, so that scores of many models never weigh more than a few columns of X
 
 
@@ -123,7 +121,7 @@ def fit(
         for grid in [_one_C(loss, some)] if warm else _grids(some):
             found = cost_sensitive.solve_grid(
                 data.rows, data.y, grid.costs, [C * data.thinning for C in grid.Cs],
-                effort.tol * (WARMER if warm else 1.0), loss=loss, solver=effort.solver, sample_weight=data.weight,
+                effort.tol, loss=loss, solver=effort.solver, sample_weight=data.weight,
                 n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
                 start=starts[[position[model] for model in grid.models]] if warm and starts is not None else None,
             )  # fmt: skip
@@ -133,7 +131,9 @@ def fit(
 
 
 def _uses_starts(loss: str, rows: Rows, effort: Effort) -> bool:
-    return effort.solver == "auto" and cost_sensitive.choose_solver(loss, rows.n_rows, rows.n_cols) == "newton_first"
+    if effort.solver != "auto" or rows.n_rows < WARM_ROWS * rows.n_cols:
+        return False
+    return cost_sensitive.choose_solver(loss, rows.n_rows, rows.n_cols) == "newton_first"
 
 
 @dataclass(frozen=True, eq=False)
