@@ -115,9 +115,11 @@ class Exploration:
         folds = self._fit(new)
         some = max(1, models.SCORES_AT_ONCE // max(1, len(self.is_positive)))
         for first in range(0, len(new), some):
-            columns = self._out_of_fold(folds, slice(first, first + some))
+            columns = np.ascontiguousarray(self._out_of_fold(folds, slice(first, first + some)).T)
+            found = [self.frontier(scores) for scores in columns]
+            values = frontier.values_of(found, self.goal.measure)
             for k, model in enumerate(new[first : first + some]):
-                self._record(model, np.ascontiguousarray(columns[:, k]), [fold.only(first + k) for fold in folds])
+                self._record(model, columns[k], (found[k], values[k]), [fold.only(first + k) for fold in folds])
         self._forget()
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
@@ -134,9 +136,10 @@ class Exploration:
         rows, tests = self.sample.data.rows, (test for _, test in self.sample.splits)
         return np.concatenate([fold.scores(rows.take(test), k) for fold, test in zip(folds, tests, strict=True)])
 
-    def _record(self, model: Model, scores: Array, folds: list[FittedModels]) -> None:
+    def _record(self, model: Model, scores: Array, found: tuple[Frontier, Array], folds: list[FittedModels]) -> None:
+        points, values = found
         try:
-            point = frontier.best_point(self.frontier(scores), self.goal.measure, self.goal.constraints)
+            point = frontier.best_point(points, self.goal.measure, self.goal.constraints, values=values)
         except InfeasibleError as error:
             self._infeasible = error
             return
