@@ -7,7 +7,8 @@
 Speed: `MeasureClassifier(FBeta(1)).fit` and `ThresholdClassifier(LogisticRegression(max_iter=500), FBeta(1),
 cv=5).fit` on 70 % of the rows, in turns, best of three, seconds of the wall clock with the libraries' own threads; and
 once more with numpy's BLAS on one thread, where scikit-learn's logistic regression is several times faster on small
-tables, in seconds of the processor, which other work on the machine does not change. Growth is in these, too. Claims: at most 1 times the logistic regression, at most a third from 200,000 rows on; growth with an exponent
+tables, in seconds of the processor, which other work on the machine hardly changes. Growth is in these, too.
+Claims: at most 1 times the logistic regression, at most a third from 200,000 rows on; growth with an exponent
 of at most 1.1.
 
 Quality: stratified 70/30 splits, the measure on the test part; under a cap a on false alarms the Neyman-Pearson score
@@ -109,12 +110,14 @@ def speed_of(word, repeats=3):
 
 
 def speed(words):
-    """Each set in a process of its own, once with the libraries' own threads and once with one thread for BLAS."""
+    """Each set in a process of its own, once with the libraries' own threads and once with one thread for BLAS; with
+    `--blas=1` in that way only."""
     file = RESULTS / "full_size_speed.json"
     found = json.loads(file.read_text())["sets"] if file.exists() else {}
-    for word in words or SPEED:
-        found[word] = {}
-        for threads in ("default", "1"):
+    ways = [word.removeprefix("--blas=") for word in words if word.startswith("--blas=")] or ["default", "1"]
+    for word in [word for word in words if not word.startswith("--")] or SPEED:
+        found.setdefault(word, {})
+        for threads in ways:
             env = {**os.environ} if threads == "default" else {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             command = [sys.executable, "-W", "ignore", __file__, "--speed-of", word]
             out = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout

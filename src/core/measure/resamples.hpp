@@ -34,7 +34,7 @@ constexpr Index rows_a_look = 4096;  // between two looks at the stop token: som
 // How often each of n rows is in each of so many draws with replacement, n x draws. Eight draws at a time: their counts
 // lie row by row in a cache while numbers are drawn, and are moved to their place together.
 inline std::vector<std::uint8_t> draw_rows(Index n, Index draws, std::uint64_t seed, const Stop* stop) {
-    constexpr Index together = 8;
+    constexpr Index together = 8;  // counts of so many draws of 30,000 rows are 240 KB: a second-level cache
     std::vector<std::uint8_t> drawn(static_cast<std::size_t>(n * draws)),
         counts(static_cast<std::size_t>(n * together));
     Shuffler random{mix(seed)};
