@@ -196,8 +196,8 @@ private:
             track.rounds > 0 && !track.back && (rose || !(track.distance(C_[track.at]) < how_.good * track.residual));
         if (!track.back) choose_width(track, slow);
         const bool late = track.rounds >= how_.most;
-        track.whole = !sample_.is_all && track.wholes < how_.wholes &&
-                      (late || (track.crowded && rows_.n_cols <= how_.whole_columns));
+        const bool serves = L::kind != LossKind::hinge || rows_.n_cols <= how_.whole_columns || !rescue_;
+        track.whole = !sample_.is_all && track.wholes < how_.wholes && serves && (track.crowded || late);
         track.stuck = rescue_ && !track.whole && (track.crowded || late);
         return !slow;
     }
