@@ -274,9 +274,8 @@ def nearest(wanted: Sequence[Model], known: dict[CostModel, Array], n_cols: int)
 
 def _distance(one: CostModel, other: CostModel) -> float:
     """How far the weights of the two classes are from one to the other."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.log([one.C * one.c_pos, one.C * one.c_neg]) - np.log([other.C * other.c_pos, other.C * other.c_neg])
-    return float(np.nan_to_num(np.abs(apart), nan=0.0).sum())
+    weights = np.array([[model.C * model.c_pos, model.C * model.c_neg] for model in (one, other)])
+    return float(np.abs(np.diff(np.log(weights + 1e-12), axis=0)).sum())  # a class may be given up
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:
