@@ -200,6 +200,7 @@ def test_splits_keep_their_numbers_where_one_is_left_out():
 def test_the_nearest_start_is_of_the_same_loss():
     hinge, far = CostModel("hinge", 1.0, 1.0, 1.0), CostModel("hinge", 1.0, 1.0, 100.0)
     known = {hinge: np.array([1.0]), far: np.array([2.0])}
-    found = nearest([CostModel("hinge", 2.0, 1.0, 1.0), CostModel("hinge", 1.0, 0.0, 50.0), PLAIN], known, 1)
+    found = nearest([CostModel("hinge", 2.0, 1.0, 1.0), CostModel("hinge", 1.0, 0.5, 50.0), PLAIN], known, 1)
     np.testing.assert_array_equal(found, [[1.0], [2.0], [np.nan]])
+    assert nearest([CostModel("hinge", 1.0, 0.0, 1.0)], known, 1).item() == 1.0  # a class is given up
     assert nearest([hinge], {}, 1) is None
