@@ -218,3 +218,46 @@ def test_errors_teach(arguments, message):
     X, y = make()
     with pytest.raises(ValueError, match=message):
         solve(**{"X": X, "y": y, **arguments})
+
+
+def far_out(n, seed=0):
+    """Counts standardised to a hundred deviations in a few rows, and classes that a plane all but separates."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.2, 1.0, -1.0)
+    X = rng.normal(size=(n, 6)) + 1.5 * y[:, None] * (np.arange(6) < 3)
+    X[:, 3:] *= np.exp(2.0 * rng.normal(size=(n, 1))) * (rng.random((n, 3)) < 0.02)
+    X = (X - X.mean(0)) / X.std(0)
+    return np.hstack([X, np.ones((n, 1))]), y
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_rows_far_out_do_not_take_newton_for_ever(loss, kind):
+    # No sample stands for such rows; Newton on all of them ends after some dozen steps, with the same model.
+    X, y = far_out(6_000)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    found = solve(kind(X), y, 1.0, 1.0, 10.0, 1e-4, loss, "newton", weight)
+    exact = solve(X, y, 1.0, 1.0, 10.0, 1e-6, loss, "coordinate", weight)
+    assert found.gap <= 1e-4
+    assert found.n_passes < 200
+    assert found.objective <= exact.objective * (1 + 1.1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("n", [1_000, 6_000])  # the sample is all rows, and is not
+def test_a_start_near_the_solution_saves_passes_and_changes_nothing(loss, n):
+    X, y = far_out(n)
+    costs = [(1.0, 1.0), (2.0, 0.5)]
+    cold = solve_grid(X, y, costs, [1.0], 1e-3, loss=loss, solver="newton")
+    exact = solve_grid(X, y, costs, [1.0], 1e-6, loss=loss, solver="newton")
+    warm = solve_grid(X, y, costs, [1.0], 1e-3, loss=loss, solver="newton", start=[one.w for one in exact])
+    assert sum(one.n_passes for one in warm) < sum(one.n_passes for one in cold)
+    for one, best in zip(warm, exact, strict=True):
+        assert one.gap <= 1e-3
+        assert one.objective <= best.objective * (1 + 1.1e-3)
+
+
+def test_a_start_of_the_wrong_shape_is_refused():
+    X, y = far_out(100)
+    with pytest.raises(ValueError, match="start needs a row for every pair"):
+        solve_grid(X, y, [(1.0, 1.0)], [1.0], solver="newton", start=np.zeros((2, 7)))

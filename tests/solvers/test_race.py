@@ -6,8 +6,9 @@ import pytest
 import steelyard as sy
 import steelyard.measures as m
 from steelyard.rows import Rows
+from steelyard.solvers.search import models
 from steelyard.solvers.search import race as module
-from steelyard.solvers.search.exploration import Exploration, Sample
+from steelyard.solvers.search.exploration import Exploration, Sample, nearest
 from steelyard.solvers.search.models import CostModel, Effort, Labelled, StreamModel, fit
 from steelyard.solvers.search.race import COURSE, ladder, race, survivors
 from steelyard.statistics.frontier import InfeasibleError
@@ -168,3 +169,38 @@ def test_where_the_stream_wins_the_classifier_says_so(monkeypatch):
     assert model.loss_ == "stream"
     assert np.isnan([model.C_, model.gap_, *model.costs_]).all()
     assert m.FBeta(1).score(y, model.predict(X)) > 0.6
+
+
+def test_a_model_starts_from_that_of_the_same_fold(monkeypatch):
+    # From another fold it would start with rows that it is tested on, and at a loose tolerance might stay there.
+    seen = {}
+
+    def watched(wanted, data, goal, effort, starts=None):
+        found = fit(wanted, data, goal, effort, starts)
+        seen.setdefault(round(data.thinning, 3), []).append((starts, found.W))
+        return found
+
+    monkeypatch.setattr(models, "fit", watched)
+    race(exploration(), lambda part: part.add([PLAIN], [PLAIN]), lambda part, step: None)
+    first, second, last = seen.values()
+    assert all(starts is None for starts, _ in first)
+    for before, after in ((first, second), (second, last)):
+        assert len(after) >= len(before)
+        for (_, w), (starts, _) in zip(before, after, strict=False):
+            np.testing.assert_array_equal(starts, w)
+        assert all(starts is None for starts, _ in after[len(before) :])
+
+
+def test_splits_keep_their_numbers_where_one_is_left_out():
+    sample = Sample(exploration(100).sample.data, [], [1, 3, 4])
+    assert [sample.number(k) for k in range(3)] == [1, 3, 4]
+    assert Sample(sample.data, []).number(2) == 2
+
+
+def test_the_nearest_start_is_of_the_same_loss():
+    hinge, far = CostModel("hinge", 1.0, 1.0, 1.0), CostModel("hinge", 1.0, 1.0, 100.0)
+    known = {hinge: np.array([1.0]), far: np.array([2.0])}
+    found = nearest([CostModel("hinge", 2.0, 1.0, 1.0), CostModel("hinge", 1.0, 0.5, 50.0), PLAIN], known, 1)
+    np.testing.assert_array_equal(found, [[1.0], [2.0], [np.nan]])
+    assert nearest([CostModel("hinge", 1.0, 0.0, 1.0)], known, 1).item() == 1.0  # a class is given up
+    assert nearest([hinge], {}, 1) is None

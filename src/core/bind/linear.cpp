@@ -51,16 +51,20 @@ nb::list to_python(std::vector<Solution>&& found) {
     return out;
 }
 
-nb::list solve_cost_grid(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const GridSettings& settings) {
+nb::list solve_cost_grid(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const GridSettings& settings,
+                         std::optional<Matrix> start) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "sample_weight");
     if (settings.costs.empty() || settings.C.empty()) return nb::list();
     if (!(settings.tol > 0 && settings.max_passes > 0)) throw nb::value_error("tol and max_passes must be positive");
     if (!std::is_sorted(settings.C.begin(), settings.C.end())) throw nb::value_error("C must be ascending");
+    if (start && (start->shape(0) != settings.costs.size() || static_cast<Index>(start->shape(1)) != rows.n_cols()))
+        throw nb::value_error("start needs a row for every pair of costs, as long as a row of X");
     Grid grid{y.data(),          weight ? weight->data() : nullptr, {},
               settings.C,        solver_of(settings.solver),        {settings.tol, settings.max_passes, settings.seed},
               settings.n_threads};
     for (const auto& [positive, negative] : settings.costs) grid.pairs.push_back({negative, positive});
+    grid.start = start ? start->data() : nullptr;
     const LossKind kind = loss_of(settings.loss);
     return to_python(without_gil([&](const Stop& stop) {
         grid.stopping.stop = &stop;
@@ -99,7 +103,7 @@ void bind_linear(nb::module_& m) {
         .def_rw("max_passes", &GridSettings::max_passes)
         .def_rw("seed", &GridSettings::seed)
         .def_rw("n_threads", &GridSettings::n_threads);
-    m.def("solve_cost_grid", &solve_cost_grid, "rows"_a, "y"_a, "weight"_a.none(), "grid"_a,
+    m.def("solve_cost_grid", &solve_cost_grid, "rows"_a, "y"_a, "weight"_a.none(), "grid"_a, "start"_a = nb::none(),
           "Pair-major: tuples (w, objective, gap, passes, how it ended, where).");
     bind_bundle(m);
 }

@@ -14,6 +14,8 @@
 #include "bind/stop.hpp"
 #include "measure/class_sweep.hpp"
 #include "measure/frontier.hpp"
+#include "measure/resamples.hpp"
+#include "measure/score_units.hpp"
 
 namespace steelyard {
 
@@ -81,6 +83,49 @@ std::tuple<OwnedVector, OwnedVector, OwnedVector> scan(const Doubles& scores, co
     return {own(std::move(found.thresholds)), own(std::move(found.tpr)), own(std::move(found.tnr))};
 }
 
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Calls = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+DrawnRows drawn_rows(const Bytes& drawn, const std::optional<Doubles>& weight, std::size_t n) {
+    if (drawn.shape(0) != n || (weight && weight->shape(0) != n))
+        throw std::invalid_argument("rows, draws and weights must be of the same rows");
+    return {drawn.data(), weight ? weight->data() : nullptr, static_cast<Index>(n), static_cast<Index>(drawn.shape(1))};
+}
+
+nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> rows_drawn(std::size_t n, std::size_t draws, std::uint64_t seed) {
+    auto found = without_gil(
+        [&](const Stop& stop) { return draw_rows(static_cast<Index>(n), static_cast<Index>(draws), seed, &stop); });
+    const Kept<std::uint8_t> kept(std::move(found));
+    return {kept.values, {n, draws}, kept.owner};
+}
+
+OwnedMatrix shares_above_cuts(const Doubles& scores, const Doubles& cuts, const Bytes& drawn,
+                              const std::optional<Doubles>& weight) {
+    const DrawnRows rows = drawn_rows(drawn, weight, scores.shape(0));
+    const auto count = static_cast<Index>(cuts.shape(0));
+    auto found =
+        without_gil([&](const Stop& stop) { return shares_above(rows, scores.data(), cuts.data(), count, &stop); });
+    return own(std::move(found), cuts.shape(0), 2 * drawn.shape(1));
+}
+
+OwnedMatrix calls_in_draws(const Calls& called, const Bytes& drawn, const std::optional<Doubles>& weight) {
+    const DrawnRows rows = drawn_rows(drawn, weight, called.shape(0));
+    const auto models = static_cast<Index>(called.shape(1));
+    auto found = without_gil([&](const Stop& stop) { return calls_drawn(rows, called.data(), models, &stop); });
+    return own(std::move(found), called.shape(1) + 1, drawn.shape(1) + 1);
+}
+
+OwnedMatrix units(const Matrix& scores, const Doubles& at, const std::optional<Doubles>& weight) {
+    const std::size_t n = scores.shape(0), models = scores.shape(1);
+    if (n == 0 || (weight && weight->shape(0) != n))
+        throw std::invalid_argument("scores and weights must be of the same rows, at least one");
+    auto found = without_gil([&](const Stop& stop) {
+        return units_of_scores(scores.data(), static_cast<Index>(n), static_cast<Index>(models),
+                               weight ? weight->data() : nullptr, at.data(), static_cast<Index>(at.shape(0)), &stop);
+    });
+    return own(std::move(found), models, at.shape(0) + 3);
+}
+
 }  // namespace
 
 void bind_measure(nb::module_& m) {
@@ -89,6 +134,14 @@ void bind_measure(nb::module_& m) {
           "Values and gradients of a tape at points (m, 4).");
     m.def("scan_frontier", &scan, "scores"_a, "positive"_a, "weight"_a = nb::none(),
           "Thresholds, TPR and TNR of every operating point, by rising threshold.");
+    m.def("draw_rows", &rows_drawn, "n"_a, "draws"_a, "seed"_a,
+          "How often each of n rows is in each of some draws with replacement, at most 255 times.");
+    m.def("shares_above", &shares_above_cuts, "scores"_a, "cuts"_a, "drawn"_a, "weight"_a = nb::none(),
+          "Of rows drawn so often: the share above each cut, in each draw and in what it left out.");
+    m.def("calls_drawn", &calls_in_draws, "called"_a, "drawn"_a, "weight"_a = nb::none(),
+          "The weight that each model calls, in the sample and in each draw; last that of all rows.");
+    m.def("score_units", &units, "scores"_a, "at"_a, "weight"_a = nb::none(),
+          "Of each column: quantiles, mean, standard deviation, largest size.");
     nb::class_<Tape>(m, "Tape", "A measure as instructions.")
         .def(
             "__init__",

@@ -3,6 +3,8 @@
 //   Rows                          base/rows.hpp, products.hpp      data, views and products            rows.cpp
 //   Tape, evaluate_tape           measure/tape.hpp                 value and gradient of a measure    measure.cpp
 //   scan_frontier                 measure/frontier.hpp             every operating point of scores    measure.cpp
+//   draw_rows, shares_above, ...   measure/resamples.hpp            what the bootstrap counts          measure.cpp
+//   score_units                   measure/score_units.hpp          quantiles of many models' scores   measure.cpp
 //   StreamLearner                 stream/learner.hpp               row by row: NEMSIS, SCAN and more  stream.cpp
 //   solve_cost_grid               linear/cost_grid.hpp             every cost pair and every C        linear.cpp
 //   solve_master, line_search     linear/master.hpp                parts of the bundle, for tests     linear.cpp

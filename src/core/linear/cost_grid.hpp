@@ -28,6 +28,7 @@ struct Grid {
     SolverKind solver = SolverKind::coordinate;
     Stopping stopping;
     int n_threads = 1;
+    const double* start = nullptr;  // a w for each pair, near the solution for the first C: what Newton begins with
 };
 
 // Passes after which a mix hands over, in sweeps: its first solver was fast or is not the right one.
@@ -168,7 +169,7 @@ std::vector<Solution> solve_grid(const R& rows, const Grid& grid) {
     }
     const bool rescue = grid.solver == SolverKind::newton_first;
     Lockstep<L, R> lockstep(rows, grid.y, grid.weight, grid.stopping, grid.n_threads, rescue);
-    lockstep.solve(grid.pairs, grid.C, found.data());
+    lockstep.solve(grid.pairs, grid.C, grid.start, found.data());
     for (const Solution& one : found)
         if (!one.converged()) {
             squares(rows, grid.stopping.stop);  // was it that they overflow?

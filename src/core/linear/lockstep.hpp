@@ -9,7 +9,9 @@
 //
 // The rows chosen are, for the hinge, the part nearest to the margin, a larger part after every round that did not
 // suffice; for the smooth losses a sample of both classes that stands for all. As the sum of forces of all rows is
-// known, the others enter by their tangent, and a round is exact to first order whatever was chosen.
+// known, the others enter by their tangent, and a round is exact to first order whatever was chosen. Where the rounds
+// do not come to an end Newton takes all rows where they lie (whole.hpp), and after that coordinate descent
+// (rescue.hpp).
 #pragma once
 
 #include <mutex>
@@ -18,6 +20,7 @@
 #include "linear/rescue.hpp"
 #include "linear/sample.hpp"
 #include "linear/track.hpp"
+#include "linear/whole.hpp"
 
 namespace steelyard {
 
@@ -35,13 +38,18 @@ public:
         sample_.draw(rows, y, weight, sample_rows_, stopping.seed, stopping.stop);
     }
 
-    // found: for each pair its Cs, ascending.
-    void solve(const std::vector<CostPair>& pairs, const std::vector<double>& C, Solution* found) {
+    // found: for each pair its Cs, ascending. start: for each pair a w that is near its solution for the first C; null:
+    // there is none.
+    void solve(const std::vector<CostPair>& pairs, const std::vector<double>& C, const double* start, Solution* found) {
         C_ = C;
         max_passes_ = stopping_.max_passes;
         std::vector<Track> tracks(pairs.size());
         for (std::size_t k = 0; k < pairs.size(); ++k) begin(tracks[k], pairs[k], found + k * C.size());
-        first_idea(tracks);
+        if (!start) first_idea(tracks);
+        for (std::size_t k = 0; start && k < pairs.size(); ++k) {
+            const double* const w = start + static_cast<Index>(k) * rows_.n_cols;
+            begin_from(tracks[k], {{w, w + rows_.n_cols}, Rounding{}.cold, true});
+        }
         run(tracks);
     }
 
@@ -72,6 +80,8 @@ private:
         Chosen<R> chosen;
         std::vector<Index> which;
         std::vector<double> cost, v;
+        std::unique_ptr<WholeRows<R>> whole;
+        Newton<L, WholeRows<R>> on_whole;
     };
 
     Index most_rows() const {
@@ -84,6 +94,19 @@ private:
         track.point = {std::vector<double>(static_cast<std::size_t>(rows_.n_cols), 0.0), Rounding{}.cold, false};
         track.model.cost[0] = pair.negative;
         track.model.cost[1] = pair.positive;
+    }
+
+    // From a w that the sample alone would not better, unless it is all rows: it only says how the hinge is rounded.
+    void begin_from(Track& track, const NewtonPoint& point) const {
+        Workspace space;
+        track.point = point;
+        Target target{stopping_.tol, 0};
+        target.stop = stopping_.stop;
+        if (sample_.is_all)
+            newton(track, sample_.chosen, target, space);
+        else
+            space.newton.solve(sample_.chosen, costs_of(track, sample_.chosen, space), target, track.point);
+        track.half = first_width(space.newton.margins());
     }
 
     // How far from the margin rows are near at first, by the margins of the sample: a part of them that can be held.
@@ -178,7 +201,10 @@ private:
         const bool slow =
             track.rounds > 0 && !track.back && (rose || !(track.distance(C_[track.at]) < how_.good * track.residual));
         if (!track.back) choose_width(track, slow);
-        track.stuck = rescue_ && (track.crowded || track.rounds >= how_.most);
+        const bool late = track.rounds >= how_.most;
+        const bool serves = L::kind != LossKind::hinge || rows_.n_cols <= how_.whole_columns || !rescue_;
+        track.whole = !sample_.is_all && track.wholes < how_.wholes && serves && (track.crowded || late);
+        track.stuck = rescue_ && !track.whole && (track.crowded || late);
         return !slow;
     }
 
@@ -225,7 +251,7 @@ private:
     }
 
     void advance(Track& track, Workspace& space) {
-        if (track.stuck || track.back) return;
+        if (track.stuck || (track.back && !track.whole)) return;
         const double C = C_[track.at];
         space.v = track.model.v;
         for (double& v : space.v) v *= C;
@@ -235,6 +261,7 @@ private:
             target.v = space.v.data();
             target.primal = track.objective(C);
         }
+        if (track.whole) return on_whole(track, space);
         track.point.warm = true;
         track.from = track.point.w;
         track.primal = track.objective(C);
@@ -251,16 +278,37 @@ private:
             track.slope += (track.from[j] - space.v[j]) * (track.point.w[j] - track.from[j]);
     }
 
+    // All rows, without a tangent for others; a step from here has no slope to come back along.
+    void on_whole(Track& track, Workspace& space) const {
+        if (!space.whole) space.whole = std::make_unique<WholeRows<R>>(rows_, y_, weight_);
+        Target target{stopping_.tol, 0};
+        target.stop = stopping_.stop;
+        ++track.wholes;
+        track.back = false;
+        track.from.clear();
+        track.residual = HUGE_VAL;
+        newton(track, *space.whole, space.on_whole, target, space);
+    }
+
     void newton(Track& track, const Chosen<R>& chosen, Target& target, Workspace& space) const {
-        const double C = C_[track.at];
+        newton(track, chosen, space.newton, target, space);
+    }
+
+    template <class Rows>
+    void newton(Track& track, const Rows& chosen, Newton<L, Rows>& method, Target& target, Workspace& space) const {
         Solution& best = track.found[track.at];
+        const double a_step = 2 * static_cast<double>(chosen.n) / static_cast<double>(rows_.n_rows);
+        target.most_steps = std::min(how_.steps, std::floor((max_passes_ - best.passes - 1) / std::max(a_step, 1e-9)));
+        const int steps = method.solve(chosen, costs_of(track, chosen, space), target, track.point);
+        best.passes += a_step * std::max(0, steps);
+    }
+
+    const std::vector<double>& costs_of(const Track& track, const ChosenRows& chosen, Workspace& space) const {
+        const double C = C_[track.at];
         space.cost.resize(chosen.weight.size());
         for (std::size_t i = 0; i < space.cost.size(); ++i)
             space.cost[i] = C * chosen.weight[i] * (chosen.positive[i] ? track.pair.positive : track.pair.negative);
-        const double a_step = 2 * static_cast<double>(chosen.n) / static_cast<double>(rows_.n_rows);
-        target.most_steps = std::min(how_.steps, std::floor((max_passes_ - best.passes - 1) / std::max(a_step, 1e-9)));
-        const int steps = space.newton.solve(chosen, space.cost, target, track.point);
-        best.passes += a_step * std::max(0, steps);
+        return space.cost;
     }
 
     // The rows near the margin, and of the sample those that are not, so that a row that comes there is not quite

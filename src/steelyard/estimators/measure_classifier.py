@@ -355,7 +355,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             return _Final(fit_stream(model, data, exploration.goal, effort.seed), n_iter=model.passes)
         final = cost_sensitive.solve(
             data.rows, data.y, model.c_pos, model.c_neg, model.C, self.tol, model.loss, effort.solver, data.weight,
-            n_jobs=effort.n_jobs, seed=effort.seed,
+            n_jobs=effort.n_jobs, seed=effort.seed, start=exploration.a_start(model),
         )  # fmt: skip
         if not final.converged:
             warnings.warn(

@@ -99,10 +99,15 @@ def best_point(
     measure: Measure,
     constraints: Sequence[Constraint] = (),
     allowed: NDArray[np.bool_] | None = None,
+    values: Array | None = None,
 ) -> Choice:
-    """The point of largest value that meets all constraints; among equals the one of largest ``tpr + tnr``."""
+    """The point of largest value that meets all constraints; among equals the one of largest ``tpr + tnr``.
+
+    `values` are the measure at every point, where the caller has them already (`values_of`).
+    """
     where: dict[str, Any] = {"tpr": frontier.tpr, "tnr": frontier.tnr, "prevalence": frontier.prevalence}
-    values = measure(**where, sample_size=frontier.n_rows)
+    if values is None:
+        values = measure(**where, sample_size=frontier.n_rows)
     feasible = ~np.isnan(values)
     if allowed is not None:
         feasible = feasible & allowed
@@ -114,6 +119,14 @@ def best_point(
     tolerance = TIE * (1.0 + abs(top)) if np.isfinite(top) else 0.0
     tied = np.flatnonzero(feasible & (values >= top - tolerance))
     return _choice(frontier, values, int(tied[np.argmax(frontier.tpr[tied] + frontier.tnr[tied])]))
+
+
+def values_of(frontiers: Sequence[Frontier], measure: Measure) -> list[Array]:
+    """The measure at every point of frontiers of the same rows, all in one call: a measure is a dozen small ones."""
+    first = frontiers[0]
+    tpr, tnr = (np.concatenate([getattr(one, rate) for one in frontiers]) for rate in ("tpr", "tnr"))
+    values = np.asarray(measure(tpr, tnr, first.prevalence, sample_size=first.n_rows), dtype=np.float64)
+    return np.split(values, np.cumsum([len(one) for one in frontiers])[:-1])
 
 
 def _choice(frontier: Frontier, values: Array, index: int) -> Choice:

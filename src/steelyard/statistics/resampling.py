@@ -20,14 +20,14 @@ of a draw would add a noise of their own to the excess, and ask for too much.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._core import calls_drawn, draw_rows, shares_above
 from ..measures import Measure
 from ..measures.constraints import Constraint
 from .frontier import Choice, Frontier
@@ -37,9 +37,11 @@ Array = NDArray[np.float64]
 DRAWS = 40  # a mean over them has a sixth of their spread, and their standard deviation is known to a ninth
 BINS = 2048  # thresholds looked at, to a class: rates in steps of 0.05 %, far below the spread of the draws
 MARGINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)  # finer steps led to the same rates (docs/batch.md)
+# A point that beats the best one in a draw has been lucky by its deficit, and the standard error of a difference is at
+# most twice that of a value: three of these.
+REACH = 6.0
+FEW = 1024  # points that are looked at one and all: with few rows many tie in a draw, and the middle of all is taken
 ROUNDING = 1e-9  # of rates and values near 1; sums over up to 10^7 rows stay below it
-ROWS_AT_ONCE = 16384  # times 2 DRAWS numbers: 5 MB, or 10 MB with weights
-MOST = 255  # times that a row can be in a draw, as counts are kept in bytes; hardly ever a dozen times
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,7 @@ class Draws:
         counted = np.ones(len(is_positive), dtype=bool) if weight is None else weight > 0.0
         for side in (True, False):
             rows = np.flatnonzero((is_positive == side) & counted)
-            drawn = np.empty((len(rows), DRAWS), dtype=np.uint8)
-            for k in range(DRAWS):
-                counts = np.bincount(rng.integers(0, len(rows), len(rows)), minlength=len(rows))
-                drawn[:, k] = np.minimum(counts, MOST)
+            drawn = draw_rows(len(rows), DRAWS, int(rng.integers(2**63)))
             self._sides.append((rows, None if weight is None else weight[rows], drawn))
         left = [(drawn == 0).any(axis=0) for _, _, drawn in self._sides]
         self._can_judge = left[0] & left[1]  # few rows of a class may all be drawn
@@ -114,8 +113,14 @@ class Draws:
         cuts = frontier.thresholds[looked_at]
         tpr, fpr = (self._called(side, scores, cuts) for side in self._sides)
         of_sample = frontier.prevalence, frontier.n_rows
-        drawn = _Points(tpr[:, :DRAWS], 1.0 - fpr[:, :DRAWS], *of_sample, goal)
         whole = _Points(frontier.tpr[looked_at], frontier.tnr[looked_at], *of_sample, goal)
+        if not goal.constraints and len(cuts) > FEW:
+            near = _within_reach(
+                whole.value, lambda at: _Points(tpr[at, :DRAWS], 1.0 - fpr[at, :DRAWS], *of_sample, goal)
+            )
+            cuts, tpr, fpr = cuts[near], tpr[near], fpr[near]
+            whole = _Points(whole.tpr[near], whole.tnr[near], *of_sample, goal)
+        drawn = _Points(tpr[:, :DRAWS], 1.0 - fpr[:, :DRAWS], *of_sample, goal)
         # Ties to the more skilful point, as in `frontier.best_point`.
         values = np.where(np.isnan(drawn.value), -np.inf, drawn.value + ROUNDING * (drawn.tpr + drawn.tnr))
         draw = np.arange(DRAWS)
@@ -138,12 +143,7 @@ class Draws:
         each less the excess over the constraints. The draws are the same for all models, so differences are paired."""
         rates = []
         for rows, mass, drawn in self._sides:
-            sums = np.zeros((called.shape[1] + 1, DRAWS + 1))
-            for first in range(0, len(rows), ROWS_AT_ONCE):
-                some = slice(first, first + ROWS_AT_ONCE)
-                weight = np.ones(len(rows[some])) if mass is None else mass[some]
-                counts = np.column_stack([weight, drawn[some] * weight[:, None]])
-                sums += np.vstack([called[rows[some]].T, np.ones(len(counts))]) @ counts
+            sums = calls_drawn(np.ascontiguousarray(called[rows]), drawn, mass)
             rates.append(sums[:-1] / np.where(sums[-1] > 0.0, sums[-1], 1.0))
         n_rows = sum(len(rows) for rows, _, _ in self._sides)
         found = _Points(rates[0], 1.0 - rates[1], prevalence, n_rows, goal).penalised
@@ -154,17 +154,7 @@ class Draws:
     def _called(side: Side, scores: Array, cuts: Array) -> Array:
         """The share of the class above each cut, in each draw and in what it left out."""
         rows, mass, drawn = side
-        heaps = np.zeros((len(cuts) + 1, 2 * DRAWS))
-        kind = np.float32 if mass is None else np.float64  # counts of so few rows are exact in either
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            some = slice(first, first + ROWS_AT_ONCE)
-            counts = drawn[some]
-            bins = np.searchsorted(cuts, scores[rows[some]])  # so many cuts lie below the score
-            weight = np.ones(len(bins), dtype=kind) if mass is None else mass[some]
-            heap = sp.csc_array((weight, bins, np.arange(len(bins) + 1)), shape=(len(heaps), len(bins)))
-            heaps += heap @ np.hstack([counts, counts == 0]).astype(kind)
-        above = np.cumsum(heaps[::-1], axis=0)[::-1]
-        return np.asarray(above[1:] / np.where(above[0] > 0.0, above[0], 1.0))
+        return np.asarray(shares_above(scores[rows], np.ascontiguousarray(cuts), drawn, mass))
 
 
 def settled(verdict: Verdict, frontier: Frontier, best: Choice, goal: Goal) -> Choice:
@@ -183,6 +173,15 @@ def settled(verdict: Verdict, frontier: Frontier, best: Choice, goal: Goal) -> C
     index = int(near[np.argmin(np.abs(frontier.thresholds[near] - known.mean()))])
     parts = (frontier.thresholds, frontier.tpr, frontier.tnr, points.value)
     return Choice(index, *(float(part[index]) for part in parts))
+
+
+def _within_reach(values: Array, drawn_at: Callable[[int], _Points]) -> NDArray[np.bool_]:
+    """Points that can be the best of a draw: not `REACH` standard errors of the best value below it."""
+    known = np.where(np.isnan(values), -np.inf, values)
+    spread = float(np.std(drawn_at(int(known.argmax())).value))
+    if not (np.isfinite(spread) and spread > 0.0):
+        return np.ones(len(values), dtype=bool)
+    return np.asarray(known >= known.max() - REACH * spread)
 
 
 def _middle_of_first_run(values: Array) -> NDArray[np.intp]:

@@ -139,13 +139,14 @@ def solve_grid(
     max_passes: float = 10_000,
     seed: int = 0,
     bundle: BundleOptions | None = None,
+    start: ArrayLike | None = None,
 ) -> list[CostSensitiveResult]:
     """Every pair ``(c_pos, c_neg)`` with every C, pair-major; each started from its neighbour, each certified.
 
     `X` is a table, a torch tensor (`on_tensors`), `Rows`, or whatever else can make its own `ClassRisks` (`bundle`).
     `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
     passes over the data that each problem may take; a result that ran out of them says so in its `status` and has its
-    honest gap.
+    honest gap. `start` has a row for every pair: a model near the solution for its smallest C, where Newton begins.
     """
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
     _check(tol, loss, n_jobs)
@@ -163,7 +164,9 @@ def solve_grid(
     )  # fmt: skip
     chosen = choose(SOLVERS, wanted, solver).name
     problem = _Problem(rows, signs, weight, pairs, ascending, loss, float(tol), float(max_passes), int(n_jobs))
-    found = problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed)
+    found = (
+        problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed, start)
+    )
     return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
 
 
@@ -191,13 +194,14 @@ class _Problem:
     max_passes: float
     n_jobs: int
 
-    def by_chains(self, solver: str, seed: int) -> list[CostSensitiveResult]:
+    def by_chains(self, solver: str, seed: int, start: ArrayLike | None) -> list[CostSensitiveResult]:
         assert isinstance(self.rows, Rows)
         grid = CostGrid()
         grid.costs, grid.C = [(float(p), float(n)) for p, n in self.pairs], [float(C) for C in self.Cs]
         grid.loss, grid.solver, grid.seed = self.loss, solver, int(seed)
         grid.tol, grid.max_passes, grid.n_threads = self.tol, self.max_passes, self.n_jobs
-        found = solve_cost_grid(self.rows.core, self.y, self.weight, grid)
+        given = None if start is None else np.ascontiguousarray(start, dtype=np.float64)
+        found = solve_cost_grid(self.rows.core, self.y, self.weight, grid, given)
         points = ((float(p), float(n), float(C)) for p, n in self.pairs for C in self.Cs)
         return [
             CostSensitiveResult(w, objective, gap, passes, Status.of(*ended), *point, self.loss, solver, np.empty(0))

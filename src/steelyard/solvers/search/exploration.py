@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,10 @@ class Sample:
 
     data: Labelled
     splits: Sequence[tuple[RowNumbers, RowNumbers]]
+    numbers: Sequence[int] | None = None  # of the splits among those of the whole data; None: they are those
+
+    def number(self, k: int) -> int:
+        return k if self.numbers is None else self.numbers[k]
 
     @property
     def prevalence(self) -> float:
@@ -77,13 +82,18 @@ class Sample:
 
 @dataclass
 class Exploration:
-    """Candidates found so far. Of those that may be chosen the folds' models are kept, not their scores."""
+    """Candidates found so far. Of those that may be chosen the folds' models are kept, not their scores.
+
+    `starts` are models of a smaller sample, by the number of the split: nested samples with the same splits, so that
+    none of them has seen a row that its successor is tested on.
+    """
 
     sample: Sample
     goal: Goal
     effort: Effort = field(default_factory=Effort)
     candidates: dict[Model, Candidate] = field(default_factory=dict)
     anchors: set[Model] = field(default_factory=set)
+    starts: dict[int, dict[CostModel, Array]] = field(default_factory=dict)
     _fitted: dict[Model, list[FittedModels]] = field(default_factory=dict)
     _calls: dict[Model, NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -93,6 +103,7 @@ class Exploration:
         self.is_positive = data.y[rows] > 0
         self.weight = None if data.weight is None else data.weight[rows]
         self._infeasible: InfeasibleError | None = None
+        self._draws: Draws | None = None
 
     # -- asking for models --------------------------------------------------------------------------------------
     def add(self, wanted: Iterable[Model], anchors: Iterable[Model] = ()) -> None:
@@ -104,23 +115,31 @@ class Exploration:
         folds = self._fit(new)
         some = max(1, models.SCORES_AT_ONCE // max(1, len(self.is_positive)))
         for first in range(0, len(new), some):
-            columns = self._out_of_fold(folds, slice(first, first + some))
+            columns = np.ascontiguousarray(self._out_of_fold(folds, slice(first, first + some)).T)
+            found = [self.frontier(scores) for scores in columns]
+            values = frontier.values_of(found, self.goal.measure)
             for k, model in enumerate(new[first : first + some]):
-                self._record(model, np.ascontiguousarray(columns[:, k]), [fold.only(first + k) for fold in folds])
+                self._record(model, columns[k], (found[k], values[k]), [fold.only(first + k) for fold in folds])
         self._forget()
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
-        data = self.sample.data
-        return [models.fit(wanted, data.take(train), self.goal, self.effort) for train, _ in self.sample.splits]
+        data, folds = self.sample.data, []
+        for k, (train, _) in enumerate(self.sample.splits):
+            known = self.starts.get(self.sample.number(k), {})
+            known = known | {m: fitted[k].W[0] for m, fitted in self._fitted.items() if isinstance(m, CostModel)}
+            starts = nearest(wanted, known, data.rows.n_cols)
+            folds.append(models.fit(wanted, data.take(train), self.goal, self.effort, starts))
+        return folds
 
     def _out_of_fold(self, folds: list[FittedModels], k: slice) -> Array:
         """Scores of the models `k`, in the order of the splits' test rows."""
         rows, tests = self.sample.data.rows, (test for _, test in self.sample.splits)
         return np.concatenate([fold.scores(rows.take(test), k) for fold, test in zip(folds, tests, strict=True)])
 
-    def _record(self, model: Model, scores: Array, folds: list[FittedModels]) -> None:
+    def _record(self, model: Model, scores: Array, found: tuple[Frontier, Array], folds: list[FittedModels]) -> None:
+        points, values = found
         try:
-            point = frontier.best_point(self.frontier(scores), self.goal.measure, self.goal.constraints)
+            point = frontier.best_point(points, self.goal.measure, self.goal.constraints, values=values)
         except InfeasibleError as error:
             self._infeasible = error
             return
@@ -132,6 +151,25 @@ class Exploration:
         for model in best[PRUDENCE.judged :]:
             if model not in self.anchors:
                 del self._fitted[model]
+
+    def weights(self) -> dict[int, dict[CostModel, Array]]:
+        """The folds' models that are kept, by the number of the split, as `starts` for more rows."""
+        kept = {model: folds for model, folds in self._fitted.items() if isinstance(model, CostModel)}
+        return {
+            self.sample.number(k): {model: folds[k].W[0] for model, folds in kept.items()}
+            for k in range(len(self.sample.splits))
+        }
+
+    def a_start(self, model: Model) -> Array:
+        """One of the folds' models, as a row: where a fit on all rows may begin."""
+        return self._fold_models(model)[0].W
+
+    @property
+    def draws(self) -> Draws:
+        """The same for every model and every question."""
+        if self._draws is None:
+            self._draws = Draws(self.is_positive, self.weight, self.effort.seed)
+        return self._draws
 
     def frontier(self, scores: Array) -> Frontier:
         return frontier.scan(scores, self.is_positive, self.weight)
@@ -161,8 +199,7 @@ class Exploration:
         """The model to take of `among` (or of the best few and the anchors), with its settled operating point."""
         self.best()  # or the reason why there is none
         judged = (*self.short_list(PRUDENCE.judged), *sorted(self.anchors, key=repr)) if among is None else among
-        draws = Draws(self.is_positive, self.weight, self.effort.seed)
-        verdicts = {model: self._verdict(draws, model) for model in judged if model in self.candidates}
+        verdicts = {model: self._verdict(model) for model in judged if model in self.candidates}
         plain = [model for model in verdicts if model in self.anchors]
 
         def worth(model: Model) -> tuple[float, float]:
@@ -190,9 +227,9 @@ class Exploration:
             fewest = min([fewest, *(slack * n / slope for slope, n in zip(slopes, counts, strict=True) if slope > 0.0)])
         return float(fewest)
 
-    def _verdict(self, draws: Draws, model: Model) -> Verdict:
+    def _verdict(self, model: Model) -> Verdict:
         scores = self.scores(model)
-        return draws.judge(scores, self.frontier(scores), self.goal)
+        return self.draws.judge(scores, self.frontier(scores), self.goal)
 
     def short_list(self, count: int) -> list[Model]:
         """The models of largest value."""
@@ -220,6 +257,25 @@ class Exploration:
         if model not in self._fitted:
             self._fitted[model] = self._fit([model])
         return self._fitted[model]
+
+
+def nearest(wanted: Sequence[Model], known: dict[CostModel, Array], n_cols: int) -> Array | None:
+    """A row for each model: that of the known one of the same loss that is nearest in C and costs; NaN if none is."""
+    if not known:
+        return None
+    found = np.full((len(wanted), n_cols), np.nan)
+    for k, model in enumerate(wanted):
+        if isinstance(model, CostModel):
+            same = [one for one in known if one.loss == model.loss]
+            if same:
+                found[k] = known[min(same, key=partial(_distance, model))]
+    return found
+
+
+def _distance(one: CostModel, other: CostModel) -> float:
+    """How far the weights of the two classes are from one to the other."""
+    weights = np.array([[model.C * model.c_pos, model.C * model.c_neg] for model in (one, other)])
+    return float(np.abs(np.diff(np.log(weights + 1e-12), axis=0)).sum())  # a class may be given up
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core import score_units
 from ...measures import Measure
 from ...rows import Rows
 from ...statistics.frontier import Choice
@@ -25,6 +26,7 @@ from ..stream.problem import Pass, Problem, choose_solver
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 
+WARM_ROWS = 512  # for each column: with fewer Newton has all rows at hand, and walks a chain of Cs as fast from zero
 SCORES_AT_ONCE = 2**19  # numbers: 4 MB, so that scores of many models never weigh more than a few columns of X
 
 
@@ -101,22 +103,37 @@ class FittedModels:
         return FittedModels(self.W[k : k + 1].copy(), self.center[k : k + 1], self.scale[k : k + 1])
 
 
-def fit(models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort) -> FittedModels:
-    """All of them, whole grids at a time."""
+def fit(
+    models: Sequence[Model], data: Labelled, goal: Goal, effort: Effort, starts: Array | None = None
+) -> FittedModels:
+    """All of them, whole grids at a time, each from its row of `starts` if there is one (NaN: there is none)."""
     W = np.empty((len(models), data.rows.n_cols))
     position = {model: k for k, model in enumerate(models)}
-    for grid in _grids([model for model in models if isinstance(model, CostModel)]):
-        found = cost_sensitive.solve_grid(
-            data.rows, data.y, grid.costs, [C * data.thinning for C in grid.Cs], effort.tol, loss=grid.loss,
-            solver=effort.solver, sample_weight=data.weight, n_jobs=effort.n_jobs, seed=effort.seed,
-            max_passes=effort.max_passes,
-        )  # fmt: skip
-        for solved, one in zip(grid.models, found, strict=True):
-            W[position[solved]] = one.w
+    by_loss: dict[str, list[CostModel]] = defaultdict(list)
     for model in models:
-        if isinstance(model, StreamModel):
+        if isinstance(model, CostModel):
+            by_loss[model.loss].append(model)
+        else:
             W[position[model]] = fit_stream(model, data, goal, effort.seed)
+    for loss, some in by_loss.items():
+        start = None if starts is None else starts[[position[model] for model in some]]
+        warm = start is not None and bool(np.isfinite(start).all()) and _uses_starts(loss, data.rows, effort)
+        for grid in [_one_C(loss, some)] if warm else _grids(some):
+            found = cost_sensitive.solve_grid(
+                data.rows, data.y, grid.costs, [C * data.thinning for C in grid.Cs],
+                effort.tol, loss=loss, solver=effort.solver, sample_weight=data.weight,
+                n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
+                start=starts[[position[model] for model in grid.models]] if warm and starts is not None else None,
+            )  # fmt: skip
+            for solved, one in zip(grid.models, found, strict=True):
+                W[position[solved]] = one.w
     return FittedModels(W, *units_of(data, W))
+
+
+def _uses_starts(loss: str, rows: Rows, effort: Effort) -> bool:
+    if effort.solver != "auto" or rows.n_rows < WARM_ROWS * rows.n_cols:
+        return False
+    return cost_sensitive.choose_solver(loss, rows.n_rows, rows.n_cols) == "newton_first"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +166,12 @@ def _grids(models: Sequence[CostModel]) -> list[_Grid]:
         _Grid(loss, costs, list(of), [CostModel(loss, *pair, C) for pair in costs for C in of])
         for (loss, of), costs in pairs.items()
     ]
-    for loss, singles in alone.items():
-        singles.sort(key=lambda one: (one.C, one.c_pos))
-        found.append(_Grid(loss, [(one.C * one.c_pos, one.C * one.c_neg) for one in singles], [1.0], singles))
-    return found
+    return found + [_one_C(loss, singles) for loss, singles in alone.items()]
+
+
+def _one_C(loss: str, models: Sequence[CostModel]) -> _Grid:
+    ordered = sorted(models, key=lambda one: (one.C, one.c_pos))
+    return _Grid(loss, [(one.C * one.c_pos, one.C * one.c_neg) for one in ordered], [1.0], ordered)
 
 
 def fit_stream(model: StreamModel, data: Labelled, goal: Goal, seed: int) -> Array:
@@ -191,11 +210,7 @@ NARROW = 0.1  # of a standard deviation: where so few scores differ, as with man
 
 def _units_of(scores: Array, share: float, weight: Array | None) -> tuple[Array, Array]:
     around = 1.0 - np.array([0.5 * share, share, min(2.0 * share, 0.5 * (1.0 + share))])
-    high, middle, low = quantiles(scores, around, weight)
-    largest = np.abs(scores).max(axis=0)
-    mean = np.average(scores, axis=0, weights=weight)
-    scores -= mean
-    spread = np.sqrt(np.average(np.square(scores, out=scores), axis=0, weights=weight))
+    (high, middle, low), mean, spread, largest = _places(scores, around, weight)
     narrow = high - low <= NARROW * spread
     scale = np.where(narrow, spread, high - low)
     return np.where(narrow, mean, middle), np.where(spread > 1e-10 * largest, scale, np.inf)
@@ -207,20 +222,15 @@ def quantiles(scores: Array, at: Array, weight: Array | None = None) -> Array:
     Where that is so for all scores between two rows (and it is for the share of positives that a model keeps clear of
     the others) it is the middle: just below and just above the share are averaged. A row of weight 2 is two rows.
     """
+    return _places(scores, at, weight)[0]
+
+
+def _places(scores: Array, at: Array, weight: Array | None) -> tuple[Array, Array, Array, Array]:
+    """Quantiles (shares x columns), mean, standard deviation and largest size of each column."""
     around = np.concatenate([at - 1e-9, at + 1e-9])
-    if weight is None:
-        place = np.clip(np.ceil(around * len(scores)) - 1, 0, len(scores) - 1).astype(np.intp)
-        found = np.partition(scores, np.unique(place), axis=0)[place]
-    else:
-        found = np.stack([_weighted_quantiles(column, around, weight) for column in scores.T], axis=1)
-    return np.asarray(0.5 * (found[: len(at)] + found[len(at) :]))
-
-
-def _weighted_quantiles(scores: Array, at: Array, weight: Array) -> Array:
-    order = np.argsort(scores)
-    below = np.cumsum(weight[order])
-    place = np.searchsorted(below, at * below[-1])
-    return np.asarray(scores[order][np.clip(place, 0, len(scores) - 1)])
+    found = score_units(np.ascontiguousarray(scores), around, weight).T
+    middles = 0.5 * (found[: len(at)] + found[len(at) : 2 * len(at)])
+    return (middles, *found[2 * len(at) :])
 
 
 def costs_of_ratio(ratio: float, prevalence: float) -> Pair:

@@ -9,8 +9,8 @@ dropped that will not win:
 the standard error by the bootstrap, the same draws for both (`resampling`), so that what both get wrong cancels; and
 of a family that calls (nearly) the same rows positive only the most regularised goes on. Of what is left the best few
 see `growth` times as many rows, so few that a round costs half of the one before. Anchors (plain models) and the
-stream's learner are never dropped for lack of room. The race ends when one model is left, or at all rows; what is taken
-has won on as many rows as the choice needed.
+stream's learner are never dropped for lack of room. A model starts where that of the same fold was in the last round.
+The race ends when one model is left, or at all rows; what is taken has won on as many rows as the choice needed.
 
 Samples are nested, and keep at least `of_a_class` rows of each class, with weights that restore the shares. Rounds use
 as many of the folds as give `tested` rows to compare on, the last one `settling` rows to set the threshold on.
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from ...rows import Rows
 from ...statistics.frontier import InfeasibleError
-from ...statistics.resampling import Draws
 from .exploration import Candidate, Exploration, Sample
 from .models import CostModel, Labelled, Model, StreamModel
 
@@ -80,12 +79,12 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
         last = k + 1 == len(rounds)
         try:
             enter(part) if field is None else part.add(field, anchors)
-            if k <= 1 and (field is None or len(field) > 1):
-                for step in range(2) if last and k == 0 else [k]:
-                    near(part, step)
+            for step in steps_near(k, len(rounds)) if field is None or len(field) > 1 else ():
+                near(part, step)
             anchors = set(part.anchors)
             if last:
                 return Won(part.choose(survivors(part, COURSE.least) if k > 0 else None), part)
+            rounds[k + 1].starts = part.weights()
             field = survivors(part, room(part, rounds[k + 1], len(part.candidates)))
         except InfeasibleError:
             if last:
@@ -93,6 +92,14 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
             # On so few rows no threshold meets the constraints: that says nothing yet.
             field = list(part.candidates) or field
     raise AssertionError("the last round returns")
+
+
+def steps_near(k: int, rounds: int) -> tuple[int, ...]:
+    """Which of the two looks near the best so far belong to round k: one to each of the first two, but none to the last
+    of several, whose rows are many and its models few."""
+    if rounds <= 2:
+        return (0, 1) if k == 0 else ()
+    return (k,) if k <= 1 else ()
 
 
 def room(now: Exploration, then: Exploration, count: int) -> int:
@@ -110,8 +117,7 @@ def survivors(part: Exploration, count: int) -> list[Model]:
     part.best()  # or the reason why there is none
     ranked = part.short_list(len(part.candidates))
     calls = np.stack([part.calls(model) for model in ranked], axis=1)
-    draws = Draws(part.is_positive, part.weight, part.effort.seed)
-    values, drawn = draws.values(calls, part.goal, part.sample.prevalence)
+    values, drawn = part.draws.values(calls, part.goal, part.sample.prevalence)
     leader = int(values.argmax())
     behind = values[leader] - values
     error = np.nan_to_num((drawn[leader] - drawn).std(axis=1, ddof=1))  # where a measure has no value there is no doubt
@@ -171,11 +177,12 @@ def _sample(sample: Sample, order: list[RowNumbers], share: float) -> Sample | N
     position = np.full(n, -1)
     position[kept] = np.arange(len(kept))
     splits = [(_inside(position, train), _inside(position, test)) for train, test in sample.splits]
-    splits = [(train, test) for train, test in splits if len(np.unique(y[train])) == 2 and len(test)]
+    numbers = [k for k, (train, test) in enumerate(splits) if len(np.unique(y[train])) == 2 and len(test)]
+    splits = [splits[k] for k in numbers]
     tested = np.concatenate([test for _, test in splits]) if splits else kept[:0]
     if len(np.unique(y[tested])) < 2:
         return None
-    return Sample(Labelled(_together(data.rows, kept), y, weight, data.thinning * thinning), splits)
+    return Sample(Labelled(_together(data.rows, kept), y, weight, data.thinning * thinning), splits, numbers)
 
 
 def _inside(position: RowNumbers, rows: RowNumbers) -> RowNumbers:
@@ -194,4 +201,5 @@ def _folds(sample: Sample, tested: int, most: int) -> Sample:
     """As many of the splits as have so many test rows."""
     rows = np.cumsum([len(test) for _, test in sample.splits])
     enough = int(np.searchsorted(rows, tested)) + 1
-    return Sample(sample.data, sample.splits[: min(enough, most)])
+    some = min(enough, most)
+    return Sample(sample.data, sample.splits[:some], None if sample.numbers is None else sample.numbers[:some])
