@@ -238,7 +238,7 @@ def keep(
     where ranks do not, some of `rows` are. `prevalence` is that of other rows, if it is known."""
     groups = () if rows.groups is None else tuple(np.unique(rows.groups).tolist())
     goal = asked.goal(groups)
-    _check_views(goal, groups)
+    check_views(goal, groups)
     trial: Trial
     if asked.only_caps:
         thresholds = frontier.scan(rows.scores, rows.is_positive).thresholds
@@ -247,25 +247,30 @@ def keep(
         trial = Ranked.of(rows, prevalence)
     else:
         if before is None:
-            mixed = np.random.default_rng(seed).permutation(len(rows))
-            few = min(int(np.ceil(ORDER_SHARE * len(rows))), MOST_ORDER)
-            before, rows = rows.take(mixed[:few]), rows.take(mixed[few:])
+            before, rows = apart(rows, seed)
         trial = Learned.of(rows, before, goal)
     promise = Promise(asked.constraints, asked.delta, len(rows), (1.0,), trial, goal, groups)
     passed = trial.passed(goal)
     if not passed.any():
         raise refused(promise)
-    points = _frontier(trial, rows)
+    points = frontier_of(trial, rows)
     rising = np.argsort(trial.thresholds, kind="stable")
     choice = frontier.best_point(points, asked.measure, allowed=passed[rising])
     place = int(rising[choice.index])
     at = {view: counts[place : place + 1] for view, counts in trial.seen.items()}
-    p = _p_at(trial, goal, at, place)
+    p = p_at(trial, goal, at, place)
     kept = trial.thinned(place) if isinstance(trial, Caps) else trial
     return replace(promise, p_values=p, trial=kept), choice
 
 
-def _p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[float, ...]:
+def apart(rows: Scored, seed: int) -> tuple[Scored, Scored]:
+    """Some rows that fix the order, and the others."""
+    mixed = np.random.default_rng(seed).permutation(len(rows))
+    few = min(int(np.ceil(ORDER_SHARE * len(rows))), MOST_ORDER)
+    return rows.take(mixed[:few]), rows.take(mixed[few:])
+
+
+def p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[float, ...]:
     if isinstance(trial, Learned):
         before = {view: counts[place : place + 1] for view, counts in trial.before.items()}
         one: Trial = Learned(trial.thresholds[place : place + 1], at, before)
@@ -274,13 +279,13 @@ def _p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[
     return tuple(float(p[0]) for p in one.p_values(goal.questions, goal.delta))
 
 
-def _frontier(trial: Trial, rows: Scored) -> Frontier:
+def frontier_of(trial: Trial, rows: Scored) -> Frontier:
     tpr, tnr, prevalence = trial.seen[None].rates()
     rising = np.argsort(trial.thresholds, kind="stable")
     return Frontier(trial.thresholds[rising], tpr[rising], tnr[rising], prevalence, len(rows))
 
 
-def _check_views(goal: Goal, groups: tuple[Any, ...]) -> None:
+def check_views(goal: Goal, groups: tuple[Any, ...]) -> None:
     unknown = goal.views - {None, *groups}
     if unknown:
         raise ValueError(
@@ -307,7 +312,8 @@ def refused(promise: Promise) -> RefusedError:
 
 def _too_few(promise: Promise) -> str:
     goal, seen = promise.goal, promise.trial.seen
-    level = goal.delta / len({question.keeps_above for question in goal.questions})
+    assert isinstance(promise.trial, Caps)
+    level = promise.trial.level(goal)
     for question in goal.questions:
         cap, (_, n) = cap_of(question), cap_counts(question, seen)
         kind = "negatives" if question.keeps_above else "positives"
