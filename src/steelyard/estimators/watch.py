@@ -27,6 +27,7 @@ from ..statistics.promises.watching import Fortune, interval
 from ._border import as_before
 from ._parameters import NOTHING, A, Checked, Number
 from ._parameters import Table as Parameters
+from ._per_group import thresholds_of
 from ._slices import read_slices
 
 Array = NDArray[np.float64]
@@ -254,7 +255,9 @@ class Watch(Checked, BaseEstimator):
         classes, positive = self.estimator.classes_, self.estimator._positive
         labels = [truth]
         if scores is not None:
-            called = np.asarray(column_or_1d(np.asarray(scores)) > self.estimator.best_threshold_)
+            given = column_or_1d(np.asarray(scores))
+            by_group = slices if hasattr(self.estimator, "groups_") else None
+            called = np.asarray(given > thresholds_of(self.estimator, by_group, len(given)))
         else:
             predicted = column_or_1d(np.asarray(y_pred))
             labels.append(predicted)

@@ -48,7 +48,7 @@ def keep_by_group(rows: Scored, before: Scored | None, asked: Asked, *, seed: in
     groups = tuple(np.unique(np.asarray(rows.groups)).tolist())
     goal = asked.goal(groups)
     check_views(goal, groups)
-    if asked.only_caps and None not in {question.view for question in goal.questions}:
+    if asked.only_caps and not asked.on_all:
         return _by_caps(rows, asked, goal, groups)
     if before is None:
         before, rows = apart(rows, seed)

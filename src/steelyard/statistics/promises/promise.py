@@ -152,7 +152,7 @@ def ask(constraint: Constraint, groups: Sequence[Any] = ()) -> tuple[Question, .
         return (Question.of(constraint, read(constraint.plain), constraint.group),)
     if not isinstance(constraint, GapConstraint):
         return (Question.of(constraint, read(constraint)),)
-    found = read(constraint.measure <= constraint.bound)
+    found = read(constraint.measure <= 0.5)  # any bound: only what it compares is read here
     if not (isinstance(found, Payments) and found.side in ("negative", "positive")):
         raise ValueError(f"delta promises a gap of one rate, such as gap(tpr) <= 0.03; got {constraint!r}")
     positives = found.side == "positive"
@@ -197,6 +197,11 @@ class Asked:
         if any(isinstance(constraint, GapConstraint) for constraint in self.constraints):
             return False
         return all(question.keeps_above is not None for question in self.goal(()).questions)
+
+    @property
+    def on_all(self) -> bool:
+        """Whether one of them is on all rows, whatever their group."""
+        return any(None in question.views for question in self.goal(()).questions)
 
     @property
     def by_rank(self) -> bool:

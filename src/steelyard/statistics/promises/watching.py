@@ -59,7 +59,7 @@ class Fortune:
     @property
     def evidence(self) -> float:
         """What has been won, with what is left in the reserve: 1 at the start."""
-        return float(self.capital.sum()) + _reserve(self.n_paid // BLOCK)
+        return float(self.capital.sum() + _reserve(self.n_paid // BLOCK))
 
     def after(self, paid: Array, most: float, goal: float) -> tuple[Fortune, int | None]:
         """The state after some payments, and the number of the first at which the evidence reached `goal`. `most` is
