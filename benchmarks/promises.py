@@ -10,6 +10,7 @@ MAPIE 1.6 can be imported its `BinaryClassificationController` has the same rows
 """
 
 import argparse
+import json
 import time
 import warnings
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from scipy.special import expit, logit
 from scipy.stats import binom, norm
 
 import steelyard.measures as m
-from _run import write
+from _run import RESULTS, write
 from steelyard.statistics.promises import promise
 from steelyard.statistics.promises.counts import Scored
 from steelyard.statistics.promises.promise import Asked, RefusedError, keep
@@ -240,25 +241,33 @@ def learned_order(settings, runs):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", help="settings, watch, split (MAPIE's learned order); all by default")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--split-runs", type=int, default=100)
     parser.add_argument("--watch-runs", type=int, default=1000)
     parser.add_argument("--watch-rows", type=int, default=1_000_000)
     given = parser.parse_args()
-    settings = {}
-    result = {"delta": DELTA, "settings": settings, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
-    for name, at in SETTINGS.items():
-        theirs = None
-        if BinaryClassificationController is not None and at.mapie is not None:
-            theirs = mapies(at, given.runs, "holm")
-        settings[name] = {"ours": ours(at, given.runs), "mapie": theirs}
-        print(name, settings[name], flush=True)
+    parts = given.parts or ["settings", "watch", "split"]
+    path = RESULTS / "promises.json"
+    result = json.loads(path.read_text()) if path.exists() else {}
+    result.pop("machine", None)
+    if "settings" in parts:
+        settings = result["settings"] = {}
+        result |= {"delta": DELTA, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
+        for name, at in SETTINGS.items():
+            theirs = None
+            if BinaryClassificationController is not None and at.mapie is not None:
+                theirs = mapies(at, given.runs, "holm")
+            settings[name] = {"ours": ours(at, given.runs), "mapie": theirs}
+            print(name, settings[name], flush=True)
+            write("promises", result, show=False)
+    if "watch" in parts:
+        result["watch"] = watching(given.watch_runs, given.watch_rows)
+        print(result["watch"], flush=True)
         write("promises", result, show=False)
-    result["watch"] = watching(given.watch_runs, given.watch_rows)
-    print(result["watch"], flush=True)
-    write("promises", result, show=False)
-    for _ in learned_order(settings, given.split_runs):
-        write("promises", result, show=False)
+    if "split" in parts:
+        for _ in learned_order(result["settings"], given.split_runs):
+            write("promises", result, show=False)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ Places = NDArray[np.intp]
 
 DIRECTIONS = 31  # between "only true positives" and "only true negatives", steps of three degrees
 WINDOWS = 900  # of one gap; of two or more together
-ZOOMS = 2  # passes with windows that begin near the best: a rate of one in 30, then in 30^2 / 2 and so on
+ANCHORS = 400  # points of the largest group around which windows are laid: steps of a quarter of a percent of its rows
+OFFSETS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a window's width, by which it begins below its anchor
 MOST = 200  # points of a group among which proposals choose: steps of half a percent
 ROUNDS = 50  # of improvement: each is a gain, so that they end; this many were never seen
 
@@ -141,22 +142,14 @@ class Joint:
         return float(np.nan_to_num(up[0])) / n_pos, float(np.nan_to_num(up[1])) / n_neg
 
 
-@dataclass(frozen=True)
-class Zoom:
-    """Windows that begin near these places only: the first pass has steps of one in ``count``, each next of finer."""
-
-    lows: tuple[float, ...]
-    depth: int
-
-
-def windows(joint: Joint, widths: Sequence[float], few: Sequence[Places], zoom: Zoom | None) -> Iterator[list[Flags]]:
+def windows(joint: Joint, widths: Sequence[float], few: Sequence[Places]) -> Iterator[list[Flags]]:
     """For each window that all groups have points in, which of the few points of each group lie inside."""
     if not widths:
         yield [np.ones(len(one), dtype=np.bool_) for one in few]
         return
     each = max(12, int(WINDOWS ** (1.0 / len(widths))))
     at = [[v[where] for v, where in zip(of_gap, few, strict=True)] for of_gap in joint.gap_values()]
-    ends = [_ends(np.concatenate(one), each, k, zoom) for k, one in enumerate(at)]
+    ends = [_ends(np.concatenate(one), each) for one in at]
     for lows in product(*ends):
         inside = [np.ones(len(one), dtype=np.bool_) for one in few]
         for low, width, of_gap in zip(lows, widths, at, strict=True):
@@ -166,18 +159,14 @@ def windows(joint: Joint, widths: Sequence[float], few: Sequence[Places], zoom: 
             yield inside
 
 
-def _ends(values: Array, count: int, k: int, zoom: Zoom | None) -> Array:
-    """Where windows of the k-th gap begin: at values of the points, `count` of them."""
+def _ends(values: Array, count: int) -> Array:
+    """Where windows begin: at values of the points, at most `count` of them."""
     values = np.unique(values[~np.isnan(values)])
-    if zoom is not None:
-        reach = max(1, int(len(values) / count**zoom.depth * 2))
-        middle = int(np.searchsorted(values, zoom.lows[k]))
-        values = values[max(0, middle - reach) : middle + reach + 1]
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.intp))]
 
 
-def proposals(joint: Joint, widths: Sequence[float] | None = None, zoom: Zoom | None = None) -> Places:
-    """Combinations, one in each row: the best of every direction within every window."""
+def proposals(joint: Joint, widths: Sequence[float] | None = None) -> Places:
+    """Combinations, one in each row: the best of every direction within every window, and those along the curves."""
     parts = list(joint.groups.values())
     few = [g.few() for g in parts]
     if any(len(one) == 0 for one in few):
@@ -188,14 +177,45 @@ def proposals(joint: Joint, widths: Sequence[float] | None = None, zoom: Zoom | 
         np.cos(angles) * g.tp[where] / n_pos + np.sin(angles) * g.tn[where] / n_neg
         for g, where in zip(parts, few, strict=True)
     ]
-    found = []
-    for inside in windows(joint, [gap.bound for gap in joint.gaps] if widths is None else widths, few, zoom):
+    widths = [gap.bound for gap in joint.gaps] if widths is None else widths
+    found = [_along_the_curves(joint, widths)] if joint.gaps else []
+    for inside in windows(joint, widths, few):
         picks = [
             where[np.flatnonzero(mask)[score[:, mask].argmax(axis=1)]]
             for where, mask, score in zip(few, inside, scores, strict=True)
         ]
         found.append(np.column_stack(picks))
     return np.unique(np.concatenate(found), axis=0) if found else np.empty((0, len(parts)), dtype=np.intp)
+
+
+def _along_the_curves(joint: Joint, widths: Sequence[float]) -> Places:
+    """Where what the gaps compare moves one way with the threshold, as rates do, the points of a group inside a window
+    are neighbours, and are found among all its points: windows around points of the largest group, and of each group
+    the first, the middle and the last point inside. Narrow windows need that, as few points have hardly any inside."""
+    nothing = np.empty((0, len(joint.groups)), dtype=np.intp)
+    curves, free = [], [np.flatnonzero(points.allowed) for points in joint.groups.values()]
+    for of_gap in joint.gap_values():
+        steps = [np.diff(values[where]) for values, where in zip(of_gap, free, strict=True)]
+        sign = 1.0 if all(not (step < 0.0).any() for step in steps) else -1.0
+        if not all((sign * step >= 0.0).all() for step in steps):
+            return nothing
+        curves.append([sign * values[where] for values, where in zip(of_gap, free, strict=True)])
+    largest = int(np.argmax([len(where) for where in free]))
+    anchors = np.unique(np.linspace(0, len(free[largest]) - 1, ANCHORS).astype(np.intp))
+    found = []
+    for shares in product(OFFSETS, repeat=len(widths)):
+        lows = [of_gap[largest][anchors] - u * width for of_gap, u, width in zip(curves, shares, widths, strict=True)]
+        first = np.zeros((len(anchors), len(free)), dtype=np.intp)
+        last = np.tile([len(where) - 1 for where in free], (len(anchors), 1))
+        for of_gap, low, width in zip(curves, lows, widths, strict=True):
+            for k, values in enumerate(of_gap):
+                first[:, k] = np.maximum(first[:, k], np.searchsorted(values, low - TOLERANCE))
+                end = np.searchsorted(values, low + width + TOLERANCE, side="right") - 1
+                last[:, k] = np.minimum(last[:, k], end)
+        ok = (first <= last).all(axis=1)
+        found += [first[ok], ((first + last) // 2)[ok], last[ok]]
+    places = np.concatenate(found)
+    return np.column_stack([where[places[:, k]] for k, where in enumerate(free)]) if len(places) else nothing
 
 
 def best(joint: Joint) -> tuple[Places, float]:
@@ -206,10 +226,6 @@ def best(joint: Joint) -> tuple[Places, float]:
             f"no thresholds of the {len(joint.groups)} groups were found that meet all constraints on the rows scored. "
             "Loosen one or improve the model"
         )
-    for depth in range(1, ZOOMS + 1 if joint.gaps else 1):
-        lows = tuple(float(min(v[found[0][k]] for k, v in enumerate(values))) for values in joint.gap_values())
-        nearer = _best_of(joint, proposals(joint, zoom=Zoom(lows, depth)))
-        found = nearer if nearer is not None and nearer[1] > found[1] else found
     for _ in range(ROUNDS):
         moved = _uphill(joint, *_one_by_one(joint, *found))
         if not moved[1] > found[1]:
