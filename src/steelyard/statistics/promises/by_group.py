@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import frontier
-from ..group_thresholds import GroupChoice, Joint, Points, points_of, proposals, taken
+from ..group_thresholds import GroupChoice, Joint, Points, once, points_of, proposals, taken
 from .counts import ByView, Counts, Scored
 from .orders import POINTS
 from .promise import Asked, Promise, apart, check_views, frontier_of, p_at, refused
@@ -84,7 +84,7 @@ def path(before: Scored, goal: Goal, asked: Asked, n_rows: float) -> Array:
         left = {name: one.only(margins[name] >= spare) for name, one in points.items()}
         tried = Joint(left, joint.measure, (), joint.gaps)
         found.append(proposals(tried, [share * gap.bound for gap in joint.gaps]))
-    places = np.unique(np.concatenate(found), axis=0)
+    places = once(np.concatenate(found))
     names = list(points)
     seen = _from_points(points, places)
     margin = np.min([question.margin(seen, n_rows) for question in goal.questions], axis=0)
