@@ -178,7 +178,7 @@ def watching(runs, rows):
     }  # fmt: skip
 
 
-def monitored(rng, cap, level, chunk=100, most=20_000):
+def monitored(rng, cap, level, chunk=250, most=20_000):
     """Rows until `RiskMonitoring` sees it, given the cap as its threshold; half of its test level is for the stream."""
     monitor = RiskMonitoring("fpr", test_level=2 * level, threshold=cap, warn=False)
     for k in range(most // chunk):

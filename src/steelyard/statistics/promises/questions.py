@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 MOST = 0.9  # of what may be staked: at 1 a single bad row would leave nothing
 SMALLEST = 1e-12  # a p-value of bounds is not followed below this
-HALVINGS = 30  # of the logarithm of such a p-value: 28 / 2^30 is far below what anybody reads
+HALVINGS = 16  # of the logarithm of such a p-value: it is at most 28 / 2^16 of itself too large, never too small
 
 
 @dataclass(frozen=True)
