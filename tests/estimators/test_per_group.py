@@ -130,3 +130,26 @@ def test_a_fit_for_all_forgets_the_groups():
     assert not hasattr(model, "groups_")
     assert not hasattr(model, "best_thresholds_")
     assert model.predict(X).shape == (500,)
+
+
+CALLED = m.prevalence * m.tpr + (1 - m.prevalence) * m.fpr  # the share called: equal shares are "demographic parity"
+
+
+@pytest.mark.parametrize("delta", [None, 0.1])
+def test_a_gap_of_the_share_called(delta):
+    X, y, g = rows(6000, 8)
+    model = sy.ThresholdClassifier(
+        LogisticRegression(), m.Accuracy(), subject_to=m.gap(CALLED) <= 0.08, per_group=True, delta=delta, cv=0.5
+    ).fit(X, y, slices=g)
+    Z, t, h = rows(40_000, 9)
+    called = model.predict(Z, slices=h) == 1
+    assert abs(called[h == "a"].mean() - called[h == "b"].mean()) < 0.1
+    assert 0.1 < called.mean() < 0.5
+    watch = sy.Watch(model, level=0.01).update(t, called.astype(int), slices=h)
+    assert watch.alarm is None
+    watch.update(t, np.where(h == "a", called | (Z[:, 1] > 0.5), called).astype(int), slices=h)
+    assert watch.alarm.constraint == (m.gap(CALLED) <= 0.08)
+    if delta is not None:
+        assert model.promise_.p_value <= delta
+        tightest = float(model.promise_.attainable()[0].right.number)
+        assert tightest <= 0.08

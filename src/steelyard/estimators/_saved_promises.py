@@ -122,7 +122,8 @@ def _make_question(state: dict[str, Any]) -> Question:
     payments = None if state["payments"] is None else Payments(*state["payments"])
     shares = tuple(Share(*share) for share in state["shares"])
     for share in shares:
-        fits(isinstance(share.factor, float) and isinstance(share.of_positives, bool), "the shares of a constraint")
+        known = share.of_positives in (True, False, None)
+        fits(isinstance(share.factor, float) and known, "the shares of a constraint")
     fits((payments is None) == bool(shares), "the payments and the shares of a constraint")
     return Question(payments=payments, shares=shares, **given)
 

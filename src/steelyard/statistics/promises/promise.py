@@ -153,10 +153,13 @@ def ask(constraint: Constraint, groups: Sequence[Any] = ()) -> tuple[Question, .
     if not isinstance(constraint, GapConstraint):
         return (Question.of(constraint, read(constraint)),)
     found = read(constraint.measure <= 0.5)  # any bound: only what it compares is read here
-    if not (isinstance(found, Payments) and found.side in ("negative", "positive")):
-        raise ValueError(f"delta promises a gap of one rate, such as gap(tpr) <= 0.03; got {constraint!r}")
-    positives = found.side == "positive"
-    slope = abs(found.tp - found.fn) if positives else abs(found.tn - found.fp)
+    of_all = isinstance(found, Payments) and found.tp == found.fp and found.fn == found.tn
+    if not (isinstance(found, Payments) and (of_all or found.side in ("negative", "positive"))):
+        raise ValueError(
+            f"delta promises a gap of one rate or of the share called, such as gap(tpr) <= 0.03; got {constraint!r}"
+        )
+    positives = None if of_all else found.side == "positive"
+    slope = abs(found.tn - found.fp) if positives is False else abs(found.tp - found.fn)
     return tuple(
         Question(constraint, None, (Share(slope, positives, a), Share(-slope, positives, b)), constraint.bound)
         for a, b in permutations(groups, 2)

@@ -38,15 +38,17 @@ HALVINGS = 16  # of the logarithm of such a p-value: it is at most 28 / 2^16 of 
 @dataclass(frozen=True)
 class Share:
     """A share of the rows of one class that is on the right side: of the positives those called, of the negatives
-    those not called, in one view, times a factor."""
+    those not called, and of all rows (None) those called; in one view, times a factor."""
 
     factor: float
-    of_positives: bool
+    of_positives: bool | None
     view: Any = None
 
     def seen(self, counts: ByView) -> tuple[Array, Array]:
         """(hits, rows) at each threshold."""
         at = counts[self.view]
+        if self.of_positives is None:
+            return at.tp + at.fp, at.positives + at.negatives
         return (at.tp, at.positives) if self.of_positives else (at.tn, at.negatives)
 
 
