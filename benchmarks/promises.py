@@ -242,6 +242,7 @@ def learned_order(settings, runs):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", help="settings, watch, split (MAPIE's learned order); all by default")
+    parser.add_argument("--only", help="one of the settings, by name")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--split-runs", type=int, default=100)
     parser.add_argument("--watch-runs", type=int, default=1000)
@@ -252,9 +253,11 @@ def main():
     result = json.loads(path.read_text()) if path.exists() else {}
     result.pop("machine", None)
     if "settings" in parts:
-        settings = result["settings"] = {}
+        settings = result["settings"] = result["settings"] if given.only else {}
         result |= {"delta": DELTA, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
         for name, at in SETTINGS.items():
+            if given.only not in (None, name):
+                continue
             theirs = None
             if BinaryClassificationController is not None and at.mapie is not None:
                 theirs = mapies(at, given.runs, "holm")
