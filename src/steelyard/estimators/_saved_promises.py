@@ -29,12 +29,12 @@ from ..statistics.promises.counts import ByView, Counts
 from ..statistics.promises.payments import Payments
 from ..statistics.promises.promise import Asked, Promise
 from ..statistics.promises.questions import Question, Share
-from ..statistics.promises.trials import Caps, GroupCaps, GroupPath, Learned, Ranked, Trial
+from ..statistics.promises.trials import Caps, GroupCaps, GroupPath, Learned, Ranked, Trial, Weighted
 from ..statistics.promises.watching import HALF_LIVES, Fortune
 from ._saved_parts import frozen
 from .watch import Alarm, Watched
 
-KINDS = ("caps", "learned", "ranked", "groupcaps", "grouppath")
+KINDS = ("caps", "learned", "ranked", "groupcaps", "grouppath", "weighted")
 PARTS = ("tp", "fp", "fn", "tn")
 SHARE = Number(0.0, 1.0)  # delta, p-values
 
@@ -62,6 +62,7 @@ def _state(promise: Promise) -> dict[str, Any]:
         "kind": type(trial).__name__.lower(),
         "thresholds": trial.thresholds,
         "vectors": getattr(trial, "vectors", None),
+        "p": getattr(trial, "p", None),
         "usable": trial.usable,
         "lowest": float(getattr(trial, "lowest", 0.0)),
         "views": views,
@@ -74,6 +75,7 @@ def _state(promise: Promise) -> dict[str, Any]:
 _FIELDS: Fields = {
     "constraints": Each(Is(Constraint)), "delta": SHARE, "n_rows": COUNT, "p_values": Each(SHARE),
     "measure": Is(Measure), "groups": Each(ANYTHING, "g"), "kind": Text(KINDS), "thresholds": Array("f8", "t"),
+    "p": IfThere(Maybe(Array("f8", "q", "t", low=0))),
     "vectors": IfThere(Maybe(Array("f8", "t", "g"))),  # files from before there were any have none
     "usable": Array("b1", "t"), "lowest": SHARE, "views": Each(ANYTHING, "v"),
     "seen": Array("f8", "v", 4, "t", low=0), "before": Maybe(Array("f8", "v", 4, "t", low=0)),
@@ -89,6 +91,7 @@ def _make(state: dict[str, Any]) -> Promise:
     by_group = state["kind"] in ("groupcaps", "grouppath")
     fits((state["before"] is not None) == learned, "the counts and the order of a promise")
     fits((state.get("vectors") is not None) == by_group, "the thresholds and the groups of a promise")
+    fits((state.get("p") is not None) == (state["kind"] == "weighted"), "the p-values and the order of a promise")
     seen = _unpacked(state["seen"], views)
     trial: Trial
     own = (state["vectors"], state["groups"]) if by_group else ()
@@ -96,12 +99,14 @@ def _make(state: dict[str, Any]) -> Promise:
         trial = (GroupCaps if by_group else Caps)(thresholds, seen, *own)
     elif learned:
         trial = (GroupPath if by_group else Learned)(thresholds, seen, _unpacked(state["before"], views), *own)
+    elif state["kind"] == "weighted":
+        trial = Weighted(thresholds, seen, state["p"], state["usable"])
     else:
         trial = Ranked(thresholds, seen, state["usable"], state["lowest"])
     asked = Asked(state["constraints"], state["measure"], state["delta"])
     goal = asked.goal(state["groups"])
     fits(len(goal.questions) == len(state["p_values"]), "the constraints and the p-values")
-    fits(goal.views <= set(views), "the constraints and the groups")
+    fits(goal.views <= set(views) or state["kind"] == "weighted", "the constraints and the groups")
     return Promise(asked.constraints, asked.delta, state["n_rows"], state["p_values"], trial, goal, state["groups"])
 
 

@@ -25,8 +25,7 @@ from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Choice, Frontier
 from ..statistics.group_thresholds import GroupChoice
 from ..statistics.offsets import Goal as ClassGoal
-from ..statistics.promises.counts import Scored
-from ..statistics.promises.promise import Asked, Promise, asked_of, keep
+from ..statistics.promises.promise import Asked, Promise, asked_of
 from ..statistics.reporting import Report
 from ..statistics.resampling import Draws, Goal, settled
 from ..tensors import is_tensor
@@ -35,17 +34,10 @@ from ._binary import Labels, check_weight
 from ._border import as_before, check_form
 from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
 from ._offsets import choose as choose_offsets
-from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
+from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, POSITIVE, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
-from ._scored_rows import (
-    ScoredRows,
-    Table,
-    positive_scores,
-    resolve_response,
-    score_fitted,
-    score_left_out,
-    score_prefit,
-)
+from ._promised import earlier, promised
+from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
 from ._slices import best_in_groups, read_slices, report_on
 from ._splits import Splits, Stratum, read_cv
 from ._users import Classifier
@@ -82,8 +74,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     delta : float, default=None
         If given, all constraints together hold on *unseen* data with probability ``1 - delta``. They are linear over
         linear in the rates: caps and floors on a rate, precision, F-beta, accuracy and so on. Needs ``cv`` to be a
-        held-out share or "prefit", and no sample weights; nothing is refitted. Where too few rows are held out the
-        error says what they could promise, and how many it takes.
+        held-out share or "prefit"; nothing is refitted. Where too few rows are held out the error says what they
+        could promise, and how many it takes.
+    max_weight : float, default=None
+        With `delta` and ``fit(X, y, sample_weight)``: weights by design, such as a survey's, and the largest that any
+        row can have. It is known beforehand, not read off these rows. The promise is then about the weighted rows.
     rule : {"auto", "exact", "shrunk", "settled"}, default="auto"
         "exact" is the best point on the scored rows. "shrunk" is the best one when labels are shrunk towards the
         probabilities that the scores imply, the more so the fewer rows there are. "settled" is the point nearest to
@@ -142,6 +137,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         *,
         subject_to: Constraint | list[Constraint] | None = None,
         delta: float | None = None,
+        max_weight: float | None = None,
         rule: str = "auto",
         per_group: bool = False,
         cv: Any = 5,
@@ -154,6 +150,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.measure = measure
         self.subject_to = subject_to
         self.delta = delta
+        self.max_weight = max_weight
         self.rule = rule
         self.per_group = per_group
         self.cv = cv
@@ -169,6 +166,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         "measure": (ANY_MEASURE,),
         "subject_to": (ANYTHING,),  # read by as_constraints
         "delta": (DELTA, NOTHING),
+        "max_weight": (POSITIVE, NOTHING),
         "rule": (Words("auto", *RULES),),
         "per_group": (FLAG,),
         "cv": (CV,),
@@ -202,7 +200,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
         routed = route_fit(self, "estimator", estimator, weight, params, only_for="the threshold")
-        asked = asked_of(constraints, self.measure, self.delta, weight)
+        asked = asked_of(constraints, self.measure, self.delta, weight, self.max_weight)
         splits = self._splits(estimator, X, labels, dict(routed.splitter), asked)
         table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model, read_slices(slices, y))
         if splits.prefit:
@@ -213,10 +211,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         rule, promise = self._rule(constraints, splits), None
         choice: Choice | GroupChoice
         if self.per_group:
-            before = None if asked is None else self._before(asked, model, table, splits)
+            before = None if asked is None else earlier(self, asked, model, table, splits)
             promise, choice = _per_group.choose(scored, before, asked, self.measure, constraints)
         elif asked is not None:
-            promise, choice = self._promised(asked, scored, model, table, splits)
+            promise, choice = promised(self, asked, scored, model, table, splits)
         else:
             choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
@@ -313,22 +311,6 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         goal = Goal(self.measure, constraints)
         verdict = Draws(scored.is_positive, scored.weight, DRAWN_BY).judge(scored.scores, found, goal)
         return settled(verdict, found, best, goal)
-
-    # -- the promise on unseen data -----------------------------------------------------------------------------
-    def _promised(
-        self, asked: Asked, scored: ScoredRows, model: Classifier, table: Table, splits: Splits
-    ) -> tuple[Promise, Choice]:
-        """The promise and its point."""
-        prevalence = None if splits.prefit else float(table.labels.is_positive[splits.pairs[0][0]].mean())
-        before = None if asked.only_floors else self._before(asked, model, table, splits)
-        return keep(Scored(scored.scores, scored.is_positive, scored.slices), before, asked, prevalence=prevalence)
-
-    def _before(self, asked: Asked, model: Classifier, table: Table, splits: Splits) -> Scored | None:
-        """Rows that were fitted on fix the order of the thresholds, where one is needed."""
-        if splits.prefit or (asked.only_caps and not (self.per_group and asked.on_all)):
-            return None
-        fitted = score_fitted(self._inner(), model, table, splits.pairs[0][0], self.response_method)
-        return Scored(fitted.scores, fitted.is_positive, fitted.slices)
 
     # -- prediction ---------------------------------------------------------------------------------------------
     def decision_function(self, X: Any, slices: Any = None) -> Any:

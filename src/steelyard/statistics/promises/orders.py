@@ -86,9 +86,13 @@ def grid(scores: Array) -> Array:
 def learned(questions: Sequence[Question], measure: Measure, before: ByView, n_rows: float) -> Order:
     """From the most promising threshold of a falling grid towards more of the measure, as other rows see them."""
     margin = np.min([question.margin(before, n_rows) for question in questions], axis=0)
-    start = int(np.argmax(np.nan_to_num(margin, nan=-np.inf)))
     tpr, tnr, prevalence = before[None].rates()
-    values = np.asarray(measure(tpr, tnr, prevalence, sample_size=max(1.0, before[None].n_rows)))
+    return from_margin(margin, np.asarray(measure(tpr, tnr, prevalence, sample_size=max(1.0, before[None].n_rows))))
+
+
+def from_margin(margin: Array, values: Array) -> Order:
+    """The same, given by how much the constraints seem to hold at each threshold and what the measure is there."""
+    start = int(np.argmax(np.nan_to_num(margin, nan=-np.inf)))
     best = int(np.argmax(np.where((margin > 0.0) & ~np.isnan(values), values, -np.inf)))
     down = best >= start
     starts = _around(margin, start) if margin[start] > CLEAR else (start,)

@@ -25,7 +25,7 @@ from ..frontier import Choice, Frontier, InfeasibleError
 from .counts import Counts, Scored
 from .payments import Payments, read
 from .questions import Question, Share
-from .trials import Caps, Goal, Learned, Ranked, Trial, cap_counts, cap_of
+from .trials import Caps, Goal, Learned, Ranked, Trial, Weighted, cap_counts, cap_of
 
 Array = NDArray[np.float64]
 
@@ -80,16 +80,20 @@ class Promise:
     def attainable(self, delta: float | None = None) -> list[Constraint | None]:
         """For each constraint the tightest bound that these rows would have promised, the others as they are.
 
-        None where no bound is a number or none would pass. A guide for the next rows: picked after looking at
-        these, it is not promised by them.
+        None where no bound is a number, none would pass, or rows had weights. A guide for the next rows: picked after
+        looking at these, it is not promised by them.
         """
         level = self.delta if delta is None else delta
+        if isinstance(self.trial, Weighted):
+            return [None] * len(self.constraints)
         return [self._tightest(k, level) for k in range(len(self.constraints))]
 
     def rows_needed(self, delta: float | None = None) -> int | None:
         """About how many rows like these would promise what was asked; None if it seems out of reach."""
         level = self.delta if delta is None else delta
         questions, trial = self.goal.questions, self.trial
+        if isinstance(trial, Weighted):
+            return None
         if isinstance(trial, Caps) and all(0.0 < cap_of(question) < 1.0 for question in questions):
             shares = [cap_counts(question, trial.seen)[1] / self.n_rows for question in questions]
             needs = [order_statistic.needed(cap_of(question), level) for question in questions]
@@ -225,15 +229,23 @@ class Asked:
 
 
 def asked_of(
-    constraints: tuple[Constraint, ...], measure: Measure, delta: float | None, weight: Array | None
+    constraints: tuple[Constraint, ...],
+    measure: Measure,
+    delta: float | None,
+    weight: Array | None,
+    max_weight: float | None = None,
 ) -> Asked | None:
-    """What an estimator's parameters ask for: None without `delta`, an error where no rows could promise it."""
+    """What an estimator's parameters ask for: None without `delta`, an error where no rows could promise it. Weights
+    by design need a bound."""
     if delta is None:
         return None
     if not constraints:
         raise ValueError("delta promises constraints, such as subject_to=fpr <= 0.05; got subject_to=None")
-    if weight is not None:
-        raise ValueError("the promise is for unweighted rows; drop sample_weight or delta")
+    if weight is not None and max_weight is None:
+        raise ValueError(
+            "the promise is for unweighted rows; drop sample_weight or delta. ThresholdClassifier(max_weight=...) "
+            "takes weights by design, whose largest value is known beforehand"
+        )
     asked = Asked(constraints, measure, delta)
     asked.check()
     return asked

@@ -5,6 +5,7 @@
   false alarms and on misses) have half of delta each.
 - `Learned`: everything else, where there are rows that fix an order (`orders.learned`).
 - `GroupCaps`, `GroupPath`: the same where every group has a threshold of its own (`by_group`).
+- `Weighted`: weights by design (`weighted`).
 - `Ranked`: a floor on what is called where there are none (`orders.by_rank`); caps beside it have equal parts of delta.
 
 A trial keeps the counts and not the rows, so that it can be asked again what other constraints would have passed.
@@ -173,6 +174,23 @@ class Ranked:
         return np.array([question.p_values(self.seen) for question in questions])
 
 
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A falling grid of thresholds with weighted counts, the p-values of each constraint at them and what passed. The
+    rows are not kept, so that nothing else can be asked of them."""
+
+    thresholds: Array
+    seen: ByView
+    p: Array
+    usable: Flags
+
+    def passed(self, goal: Goal) -> Flags:
+        return self.usable
+
+    def p_values(self, questions: Sequence[Question], delta: float) -> Array:
+        return self.p
+
+
 def within_cap(question: Question, seen: ByView, level: float) -> Flags:
     """Which thresholds keep a cap on one rate with probability ``1 - level``: at most ``n - k`` rows are beyond them,
     with the k of `order_statistic.rank`."""
@@ -204,4 +222,4 @@ def _share(question: Question) -> float:
 
 
 # Thresholds, what was `seen` at them, and which of them `passed`; those by group are kinds of the first two.
-Trial = Caps | Learned | Ranked
+Trial = Caps | Learned | Ranked | Weighted

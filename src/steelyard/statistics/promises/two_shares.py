@@ -52,9 +52,9 @@ def p_value(
     at_p, of_p = _probabilities(n, p)
     at_q, of_q = _probabilities(m, q)
     least = m / g * (f * h / n + g * k / m - f * at_p / n)  # of the second sample, given the first
-    least = np.ceil(least - ROUNDING * m).astype(np.intp) - int(at_q[0])
+    first = np.ceil(least - ROUNDING * m).astype(np.intp) - int(at_q[0])
     tail = np.concatenate([np.cumsum(of_q[:, ::-1], axis=1)[:, ::-1], np.zeros((len(q), 1))], axis=1)
-    reached = tail[:, np.clip(least, 0, len(at_q))]
+    reached = tail[:, np.clip(first, 0, len(at_q))]
     return float(min(1.0, (of_p * reached).sum(axis=1).max() + BEYOND + LEFT_OUT))
 
 
