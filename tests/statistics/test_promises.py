@@ -136,6 +136,8 @@ def test_the_walk_is_that_of_the_reference():
         weights /= max(weights.sum(), 1e-9)
         order = orders.Order(np.arange(30), weights)
         assert order.passed(p, 0.4, 30).tolist() == slow.fallback(p, weights, 0.4)
+        some = orders.Order(np.arange(30)[::-1][:25], weights[:25] / max(weights[:25].sum(), 1e-9))
+        assert some.walked(lambda at, p=p: p[at], 0.4, 30).tolist() == some.passed(p, 0.4, 30).tolist()
 
 
 def test_weights_sum_to_one():

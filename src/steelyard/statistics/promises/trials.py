@@ -96,8 +96,15 @@ class Learned:
 
     def passed(self, goal: Goal) -> Flags:
         order = orders.learned(goal.questions, goal.measure, self.before, self.seen[None].n_rows)
-        p = self.p_values(goal.questions, goal.delta).max(axis=0)
-        return order.passed(p, goal.delta, len(self.thresholds))
+
+        def p_at(places: NDArray[np.intp]) -> Array:
+            seen, before = ({view: c[places] for view, c in part.items()} for part in (self.seen, self.before))
+            found: Array = (
+                Learned(self.thresholds[places], seen, before).p_values(goal.questions, goal.delta).max(axis=0)
+            )
+            return found
+
+        return order.walked(p_at, goal.delta, len(self.thresholds))
 
     def p_values(self, questions: Sequence[Question], delta: float) -> Array:
         found = []
