@@ -170,7 +170,7 @@ def watching(runs, rows):
     some = max(20, runs // 5)
     at_once = [at if (at := seen(1.5 * cap, 50_000)) is not None else 50_000 for _ in range(some)]
     after_calm = [late(50_000, 50_000) for _ in range(some)]
-    theirs = [monitored(rng, cap, level) for _ in range(20)] if RiskMonitoring else [np.nan]
+    theirs = [monitored(rng, cap, level) for _ in range(15)] if RiskMonitoring else [np.nan]
     return {
         "level": level, "runs": runs, "rows": rows, "false_alarms": false / runs,
         "median_rows": float(np.median(at_once)), "median_rows_after_50000_calm": float(np.median(after_calm)),

@@ -29,17 +29,7 @@ Array = NDArray[np.float64]
 
 # Standard errors to spare by which points within a group are struck out before a combination is proposed, and the share
 # of each gap that is then left: from what passes nearly always to what just holds, and to no matter.
-SPARE = (
-    (4.0, 0.0),
-    (3.0, 0.2),
-    (2.0, 0.45),
-    (1.5, 0.6),
-    (1.0, 0.75),
-    (0.5, 0.9),
-    (0.0, 1.0),
-    (-1.0, 1.2),
-    (-np.inf, 2.0),
-)
+SPARE = ((4.0, 0.0), (2.5, 0.3), (1.5, 0.6), (0.75, 0.8), (0.0, 1.0), (-1.0, 1.2), (-np.inf, 2.0))
 LEAST = -2.0  # standard errors short, by the rows that lay the path: it goes a little beyond what they allow
 
 
