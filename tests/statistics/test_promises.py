@@ -13,6 +13,7 @@ from steelyard.statistics.promises import orders, two_shares
 from steelyard.statistics.promises.counts import Counts, Scored
 from steelyard.statistics.promises.payments import Payments, Shares, read
 from steelyard.statistics.promises.promise import Asked, RefusedError, ask, keep
+from steelyard.statistics.promises.questions import _p_of_shares
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -94,20 +95,23 @@ def test_two_shares_are_tested_exactly(factors, hits, rows, constant):
     assert mirrored == pytest.approx(found, rel=0.25, abs=2e-3)  # the interval is that of the other sample
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_p_values_of_two_shares_are_valid(seed):
     """All outcomes of two small samples: at shares on the border P(p <= a) is at most a, for every a."""
     rng = np.random.default_rng(seed)
-    n, m = rng.integers(8, 25, size=2).tolist()
+    n, m = rng.integers(8, 40, size=2).tolist()
     f, g = float(rng.uniform(0.2, 1.0)), float(rng.choice([-1.0, 1.0]) * rng.uniform(0.2, 1.0))
     p, q = rng.uniform(0.1, 0.9, size=2)
     constant = -(f * p + g * q)
-    found = np.array(
-        [[two_shares.p_value((f, g), (h, k), (n, m), constant + 1e-12) for k in range(m + 1)] for h in range(n + 1)]
-    )
-    weight = np.outer(binom.pmf(np.arange(n + 1), n, p), binom.pmf(np.arange(m + 1), m, q))
-    for a in (0.01, 0.05, 0.1, 0.3):
-        assert weight[found <= a].sum() <= a
+    hits = [part.ravel().astype(float) for part in np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij")]
+    sizes = [np.full(len(hits[0]), float(size)) for size in (n, m)]
+    weight = np.outer(binom.pmf(np.arange(n + 1), n, p), binom.pmf(np.arange(m + 1), m, q)).ravel()
+    exact = [two_shares.p_value((f, g), (h, k), (n, m), constant + 1e-12) for h, k in zip(*hits, strict=True)]
+    # and as they are used: by bounds where the constraint holds by far
+    used = _p_of_shares([(f, hits[0], sizes[0]), (g, hits[1], sizes[1])], constant + 1e-12)
+    for found in (np.array(exact), used):
+        for a in (0.0005, 0.001, 0.002, 0.01, 0.05, 0.1, 0.3):
+            assert weight[found <= a].sum() <= a
 
 
 def test_shares_far_from_the_bound_or_of_many_rows_are_bounded():

@@ -11,7 +11,8 @@ At a threshold that was fixed before these rows were looked at, they are a plain
   fixed beforehand; ``sqrt(2 log(1/delta) / (n mean(x^2)))``, from the rows that fix the order, is the best for n rows.
 - *Shares of two samples* (constraints on both rates without the prevalence; a gap between groups): the exact test of
   `two_shares`. Where it holds by far, or rows are many, the bounds of Clopper & Pearson are enough: each fails with
-  probability a / 2, and p is the smallest a whose bounds keep the constraint at their worst.
+  probability a / 2, and p is the smallest a whose bounds keep the constraint at their worst. By far means that both
+  would pass at any level above 0.001, so that it makes no difference which is asked.
 """
 
 from __future__ import annotations
