@@ -153,28 +153,36 @@ def mapies(at, runs, method):
     return summary(found, at.constraints, at.prevalence)
 
 
-def watching(runs, rows):
-    """False alarms at the cap itself, and rows until a cap of 0.05 broken by a factor of 1.5 is seen."""
-    cap, level, rng = 0.05, 0.01, np.random.default_rng(2)
+CAP, LEVEL, LIVES = 0.05, 0.01, 250  # lives in a lot, each with its own seed
 
-    def seen(rate, n):
-        paid = np.where(rng.random(n) < rate, cap - 1, cap)
-        return Fortune.new().after(paid, cap, 1 / level)[1]
 
-    def late(calm, n):
-        paid = np.where(rng.random(calm + n) < np.r_[np.full(calm, 0.8 * cap), np.full(n, 1.5 * cap)], cap - 1, cap)
-        at = Fortune.new().after(paid, cap, 1 / level)[1]
-        return n if at is None else at - calm
+def false_alarms(lot, rows):
+    """Of `LIVES` watches over negatives exactly at the cap, how many ever raise an alarm."""
+    rng = np.random.default_rng([2, lot])
+    seen = (
+        Fortune.new().after(np.where(rng.random(rows) < CAP, CAP - 1, CAP), CAP, 1 / LEVEL)[1] for _ in range(LIVES)
+    )
+    return sum(at is not None for at in seen)
 
-    false = sum(seen(cap, rows) is not None for _ in range(runs))
-    some = max(20, runs // 5)
-    at_once = [at if (at := seen(1.5 * cap, 50_000)) is not None else 50_000 for _ in range(some)]
-    after_calm = [late(50_000, 50_000) for _ in range(some)]
-    theirs = [monitored(rng, cap, level) for _ in range(15)] if RiskMonitoring else [np.nan]
+
+def delay(rng, calm, n=50_000):
+    """Negatives until a cap that is broken by a factor of 1.5 is seen, after some calm ones at 0.8 of it."""
+    rate = np.r_[np.full(calm, 0.8 * CAP), np.full(n, 1.5 * CAP)]
+    at = Fortune.new().after(np.where(rng.random(calm + n) < rate, CAP - 1, CAP), CAP, 1 / LEVEL)[1]
+    return n if at is None else at + 1 - calm
+
+
+def watching(runs, rows, alarms=None):
+    """False alarms at the cap itself, and rows until a broken one is seen."""
+    lots = max(1, runs // LIVES)
+    found = sum(false_alarms(lot, rows) for lot in range(lots)) if alarms is None else alarms
+    rng = np.random.default_rng(2)
+    at_once, after_calm = ([delay(rng, calm) for _ in range(200)] for calm in (0, 50_000))
+    theirs = [monitored(rng, CAP, LEVEL) for _ in range(11)] if RiskMonitoring else [np.nan]
     return {
-        "level": level, "runs": runs, "rows": rows, "false_alarms": false / runs,
+        "level": LEVEL, "runs": lots * LIVES, "rows": rows, "false_alarms": found / (lots * LIVES),
         "median_rows": float(np.median(at_once)), "median_rows_after_50000_calm": float(np.median(after_calm)),
-        "mapie_median_rows": float(np.median(theirs)),
+        "mapie_median_rows": float(np.median(theirs)), "mapie_runs": len(theirs),
     }  # fmt: skip
 
 

@@ -34,7 +34,7 @@ Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
 DIRECTIONS = 31  # between "only true positives" and "only true negatives", steps of three degrees
-WINDOWS = 900  # of several gaps together; of one 50: those between are found along the curves
+WINDOWS = 900  # of several gaps together; of one 24: those between are found along the curves
 ANCHORS = 400  # points of the largest group around which windows are laid: steps of a quarter of a percent of its rows
 OFFSETS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a window's width, by which it begins below its anchor
 MOST = 200  # points of a group among which proposals choose: steps of half a percent
@@ -147,7 +147,7 @@ def windows(joint: Joint, widths: Sequence[float], few: Sequence[Places]) -> Ite
     if not widths:
         yield [np.ones(len(one), dtype=np.bool_) for one in few]
         return
-    each = min(50, max(12, int(WINDOWS ** (1.0 / len(widths)))))
+    each = min(24, max(12, int(WINDOWS ** (1.0 / len(widths)))))
     at = [[v[where] for v, where in zip(of_gap, few, strict=True)] for of_gap in joint.gap_values()]
     ends = [_ends(np.concatenate(one), each) for one in at]
     for lows in product(*ends):
