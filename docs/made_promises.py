@@ -42,12 +42,17 @@ def _split(found):
     )
 
 
+def _spread(found):
+    share = found["false_alarms"]
+    return 100 * np.sqrt(share * (1 - share) / found["runs"])
+
+
 def _watch(found):
     if found is None:
         return ""
     return (
-        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {100 * found['false_alarms']:.1f} % false alarms "
-        f"in {found['runs']:,} runs of {found['rows']:,} negatives exactly at the cap. A cap that is broken by a "
+        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {100 * found['false_alarms']:.1f} ± {_spread(found):.1f} % "
+        f"false alarms in {found['runs']:,} runs of {found['rows']:,} negatives exactly at the cap. A cap that is broken by a "
         f"factor of 1.5 is seen after {found['median_rows']:,.0f} negatives (median) if it is so from the beginning "
         f"(MAPIE's `RiskMonitoring` with the cap as its threshold: {found['mapie_median_rows']:,.0f}; looked at for "
         f"20,000), after {found['median_rows_after_50000_calm']:,.0f} if 50,000 calm ones came before."
@@ -116,7 +121,7 @@ def _promised(found):
 
 
 def simulated(found):
-    body = [(name, *_shown(one["one"]), *_shown(one["each"])) for name, one in found["simulated"].items()]
+    body = [(name, *_shown(one.get("one")), *_shown(one.get("each"))) for name, one in found["simulated"].items()]
     header = ("asked", "one threshold: broken", "refused", "mean recall", "one each: broken", "refused", "mean recall")
     runs = {part["runs"] for one in found["simulated"].values() for part in one.values()}
     return f"Simulated groups, {min(runs):,} data sets each, `delta={found['delta']}`:\n\n" + markdown(header, body)
