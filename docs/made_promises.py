@@ -50,12 +50,14 @@ def _spread(found):
 def _watch(found):
     if found is None:
         return ""
+    alarms = f"{100 * found['false_alarms']:.1f} ± {_spread(found):.1f} %"
     return (
-        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {100 * found['false_alarms']:.1f} ± {_spread(found):.1f} % "
-        f"false alarms in {found['runs']:,} runs of {found['rows']:,} negatives exactly at the cap. A cap that is broken by a "
-        f"factor of 1.5 is seen after {found['median_rows']:,.0f} negatives (median) if it is so from the beginning "
-        f"(MAPIE's `RiskMonitoring` with the cap as its threshold: {found['mapie_median_rows']:,.0f}; looked at for "
-        f"20,000), after {found['median_rows_after_50000_calm']:,.0f} if 50,000 calm ones came before."
+        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {alarms} false alarms in {found['runs']:,} runs of "
+        f"{found['rows']:,} negatives exactly at the cap, where the proof allows {100 * found['level']:g} %. A cap that is "
+        f"broken by a factor of 1.5 is seen after {found['median_rows']:,.0f} negatives (median of 200 runs) if it is so "
+        f"from the beginning (MAPIE's `RiskMonitoring` with the cap as its threshold, every 250 rows: "
+        f"{found['mapie_median_rows']:,.0f}, {found['mapie_runs']} runs), after "
+        f"{found['median_rows_after_50000_calm']:,.0f} if 50,000 calm ones came before."
     )
 
 
