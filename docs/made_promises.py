@@ -52,10 +52,10 @@ def _watch(found):
         return ""
     alarms = f"{100 * found['false_alarms']:.1f} ± {_spread(found):.1f} %"
     return (
-        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {alarms} false alarms in {found['runs']:,} runs of "
-        f"{found['rows']:,} negatives exactly at the cap, where the proof allows {100 * found['level']:g} %. A cap that is "
-        f"broken by a factor of 1.5 is seen after {found['median_rows']:,.0f} negatives (median of 200 runs) if it is so "
-        f"from the beginning (MAPIE's `RiskMonitoring` with the cap as its threshold, every 250 rows: "
+        f"\n\nThe watch over a cap of 0.05 at level {found['level']}: {alarms} false alarms in {found['runs']:,} runs "
+        f"of {found['rows']:,} negatives exactly at the cap, where the proof allows {100 * found['level']:g} %. A cap "
+        f"that is broken by a factor of 1.5 is seen after {found['median_rows']:,.0f} negatives (median of 200 runs) "
+        f"if it is so from the beginning (MAPIE's `RiskMonitoring` with the cap as its threshold, every 250 rows: "
         f"{found['mapie_median_rows']:,.0f}, {found['mapie_runs']} runs), after "
         f"{found['median_rows_after_50000_calm']:,.0f} if 50,000 calm ones came before."
     )
