@@ -10,14 +10,17 @@ MAPIE 1.6 can be imported its `BinaryClassificationController` has the same rows
 """
 
 import argparse
+import json
 import time
+import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 
 import steelyard.measures as m
-from _run import write
+from _run import RESULTS, write
 from steelyard.statistics.promises import promise
 from steelyard.statistics.promises.counts import Scored
 from steelyard.statistics.promises.promise import Asked, RefusedError, keep
@@ -30,21 +33,50 @@ except ImportError:
     BinaryClassificationController = RiskMonitoring = None
 
 DELTA = 0.1
-# name: constraints, the same for MAPIE (or None), rows, prevalence, shift of a good or bad model, ties
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Constraints and the same for MAPIE, and what the rows are like."""
+
+    constraints: list
+    mapie: tuple | None
+    rows: int
+    prevalence: float
+    shift: float = 1.8  # between the classes: small for a bad model
+    ties: bool = False
+    sure: float = 1.0  # factor of the log-odds that MAPIE is given: above 1 the model is too sure of itself
+    before: int = 0  # rows that fix an order of thresholds; a share of their labels is turned, so that they mislead
+    wrong: float = 0.0
+
+
+PRECISION = [m.Precision() >= 0.8], (["precision"], [0.8])
 SETTINGS = {
-    "precision 0.8, 500 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 500, 0.2, 1.8, False),
-    "precision 0.8, 200 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 200, 0.5, 1.8, False),
-    "precision 0.8, 5,000 rows": ([m.Precision() >= 0.8], (["precision"], [0.8]), 5000, 0.2, 1.8, False),
-    "precision 0.3, 1 % positive": ([m.Precision() >= 0.3], (["precision"], [0.3]), 5000, 0.01, 2.5, False),
-    "precision 0.6, bad model": ([m.Precision() >= 0.6], (["precision"], [0.6]), 1000, 0.5, 0.3, False),
-    "precision 0.6, ties": ([m.Precision() >= 0.6], (["precision"], [0.6]), 500, 0.2, 1.8, True),
-    "recall 0.5 and FPR 0.2": ([m.tpr >= 0.5, m.fpr <= 0.2], (["recall", "fpr"], [0.5, 0.2]), 500, 0.3, 1.8, False),
-    "precision 0.6 and FPR 0.1": (
-        [m.Precision() >= 0.6, m.fpr <= 0.1], (["precision", "fpr"], [0.6, 0.1]), 500, 0.3, 1.8, False,
+    "precision 0.8, 500 rows": Setting(*PRECISION, 500, 0.2),
+    "precision 0.8, 500 rows, too sure": Setting(*PRECISION, 500, 0.2, sure=4.0),
+    "precision 0.8, 200 rows, half positive": Setting(*PRECISION, 200, 0.5),
+    "precision 0.8, 5,000 rows": Setting(*PRECISION, 5000, 0.2),
+    "precision 0.3, 5,000 rows, 1 % positive": Setting([m.Precision() >= 0.3], (["precision"], [0.3]), 5000, 0.01, 2.5),
+    "precision 0.6, 1,000 rows, bad model": Setting([m.Precision() >= 0.6], (["precision"], [0.6]), 1000, 0.5, 0.3),
+    "precision 0.6, 500 rows, ties": Setting([m.Precision() >= 0.6], (["precision"], [0.6]), 500, 0.2, ties=True),
+    "FPR 0.05, 200 rows": Setting([m.fpr <= 0.05], (["fpr"], [0.05]), 200, 0.2),
+    "FPR 0.05, 2,000 rows, ties": Setting([m.fpr <= 0.05], (["fpr"], [0.05]), 2000, 0.2, ties=True),
+    "FPR 0.01, 5,000 rows, 1 % positive": Setting([m.fpr <= 0.01], (["fpr"], [0.01]), 5000, 0.01, 2.5),
+    "recall 0.5 and FPR 0.2, 500 rows": Setting(
+        [m.tpr >= 0.5, m.fpr <= 0.2], (["recall", "fpr"], [0.5, 0.2]), 500, 0.3
     ),
-    "F1 0.5": ([m.FBeta(1) >= 0.5], None, 500, 0.3, 1.8, False),
-    "F2 0.5": ([m.FBeta(2) >= 0.5], None, 1000, 0.3, 1.8, False),
-}  # fmt: skip
+    "precision 0.6 and FPR 0.1, 500 rows": Setting(
+        [m.Precision() >= 0.6, m.fpr <= 0.1], (["precision", "fpr"], [0.6, 0.1]), 500, 0.3
+    ),
+    "precision 0.6 and recall 0.5, 1,000 rows": Setting(
+        [m.Precision() >= 0.6, m.tpr >= 0.5], (["precision", "recall"], [0.6, 0.5]), 1000, 0.3
+    ),
+    "accuracy 0.75, 500 rows": Setting([m.Accuracy() >= 0.75], (["accuracy"], [0.75]), 500, 0.3),
+    "F1 0.5, 500 rows": Setting([m.FBeta(1) >= 0.5], None, 500, 0.3),
+    "F1 0.5, 500 rows, misled": Setting([m.FBeta(1) >= 0.5], None, 500, 0.3, before=1000, wrong=0.3),
+    "F2 0.5, 1,000 rows": Setting([m.FBeta(2) >= 0.5], None, 1000, 0.3),
+    "FPR at most 0.2 TPR, 600 rows": Setting([m.fpr <= 0.2 * m.tpr], None, 600, 0.3, 1.5),
+}
 
 
 def draw(rng, n, prevalence, shift, ties):
@@ -69,77 +101,92 @@ def summary(found, constraints, prevalence):
     }  # fmt: skip
 
 
-def ours(name, runs):
-    constraints, _, n, prevalence, shift, ties = SETTINGS[name]
+def ours(at, runs):
     promise.refused = lambda made: RefusedError("", None, made)  # what could be had instead is not asked for here
-    found, rng = [], np.random.default_rng(1)
+    found, rng, order = [], np.random.default_rng(1), np.random.default_rng(2)
     for run in range(runs):
-        scores, y = draw(rng, n, prevalence, shift, ties)
+        scores, y = draw(rng, at.rows, at.prevalence, at.shift, at.ties)
+        before = None
+        if at.before:
+            seen, truth = draw(order, at.before, at.prevalence, at.shift, False)
+            before = Scored(seen, truth ^ (order.random(at.before) < at.wrong))
         try:
-            _, choice = keep(Scored(scores, y), None, Asked(tuple(constraints), m.Recall(), DELTA), seed=run)
-            found.append(rates(choice.threshold, shift, ties))
+            _, choice = keep(Scored(scores, y), before, Asked(tuple(at.constraints), m.Recall(), DELTA), seed=run)
+            found.append(rates(choice.threshold, at.shift, at.ties))
         except RefusedError:
             found.append(None)
-    return summary(found, constraints, prevalence)
+    return summary(found, at.constraints, at.prevalence)
 
 
-def mapies(name, runs):
-    constraints, theirs, n, prevalence, shift, ties = SETTINGS[name]
-    if BinaryClassificationController is None or theirs is None:
-        return None
+def mapies(at, runs, method):
+    """MAPIE on the same rows, its thresholds tested by Holm's procedure (its default) or, for "split", in an order that
+    is learned on a fifth of the rows."""
     found, rng = [], np.random.default_rng(1)
 
+    def log_odds(scores):
+        return logit(at.prevalence) + at.shift * np.ravel(scores) - at.shift**2 / 2
+
     def proba(scores):
-        p = expit(logit(prevalence) + shift * np.ravel(scores) - shift**2 / 2)
+        p = expit(at.sure * log_odds(scores))
         return np.column_stack([1 - p, p])
 
-    risks, targets = theirs if len(theirs[0]) > 1 else (theirs[0][0], theirs[1][0])
+    risks, targets = at.mapie if len(at.mapie[0]) > 1 else (at.mapie[0][0], at.mapie[1][0])
     for _ in range(runs):
-        scores, y = draw(rng, n, prevalence, shift, ties)
+        scores, y = draw(rng, at.rows, at.prevalence, at.shift, at.ties)
         control = BinaryClassificationController(
-            proba, risks, targets, confidence_level=1 - DELTA, best_predict_param_choice="recall"
-        )
-        import warnings
-
+            proba, risks, targets, confidence_level=1 - DELTA, best_predict_param_choice="recall",
+            fwer_method="split_fixed_sequence" if method == "split" else "bonferroni_holm",
+        )  # fmt: skip
+        few = at.rows // 5 if method == "split" else 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            control.calibrate(scores[:, None], y.astype(int))
+            if few:
+                control.learn_fixed_sequence_order(scores[:few, None], y[:few].astype(int))
+            control.calibrate(scores[few:, None], y[few:].astype(int))
         p = control.best_predict_param
         if p is None:
             found.append(None)
             continue
         # Their rule is probability >= p: the score above which it is so, at a tie the one below.
-        t = (logit(np.clip(p, 1e-12, 1 - 1e-12)) - logit(prevalence) + shift**2 / 2) / shift
-        found.append(rates(np.nextafter(t, -np.inf), shift, ties))
-    return summary(found, constraints, prevalence)
+        t = (logit(np.clip(p, 1e-12, 1 - 1e-12)) / at.sure - logit(at.prevalence) + at.shift**2 / 2) / at.shift
+        found.append(rates(np.nextafter(t, -np.inf), at.shift, at.ties))
+    return summary(found, at.constraints, at.prevalence)
 
 
-def watching(runs, rows):
-    """False alarms at the cap itself, and rows until a cap of 0.05 broken by a factor of 1.5 is seen."""
-    cap, level, rng = 0.05, 0.01, np.random.default_rng(2)
+CAP, LEVEL, LIVES = 0.05, 0.01, 250  # lives in a lot, each with its own seed
 
-    def seen(rate, n):
-        paid = np.where(rng.random(n) < rate, cap - 1, cap)
-        return Fortune.new().after(paid, cap, 1 / level)[1]
 
-    def late(calm, n):
-        paid = np.where(rng.random(calm + n) < np.r_[np.full(calm, 0.8 * cap), np.full(n, 1.5 * cap)], cap - 1, cap)
-        at = Fortune.new().after(paid, cap, 1 / level)[1]
-        return n if at is None else at - calm
+def false_alarms(lot, rows):
+    """Of `LIVES` watches over negatives exactly at the cap, how many ever raise an alarm."""
+    rng = np.random.default_rng([2, lot])
+    seen = (
+        Fortune.new().after(np.where(rng.random(rows) < CAP, CAP - 1, CAP), CAP, 1 / LEVEL)[1] for _ in range(LIVES)
+    )
+    return sum(at is not None for at in seen)
 
-    false = sum(seen(cap, rows) is not None for _ in range(runs))
-    some = max(20, runs // 5)
-    at_once = [at if (at := seen(1.5 * cap, 50_000)) is not None else 50_000 for _ in range(some)]
-    after_calm = [late(50_000, 50_000) for _ in range(some)]
-    theirs = [monitored(rng, cap, level) for _ in range(max(20, some // 10))] if RiskMonitoring else [np.nan]
+
+def delay(rng, calm, n=50_000):
+    """Negatives until a cap that is broken by a factor of 1.5 is seen, after some calm ones at 0.8 of it."""
+    rate = np.r_[np.full(calm, 0.8 * CAP), np.full(n, 1.5 * CAP)]
+    at = Fortune.new().after(np.where(rng.random(calm + n) < rate, CAP - 1, CAP), CAP, 1 / LEVEL)[1]
+    return n if at is None else at + 1 - calm
+
+
+def watching(runs, rows, alarms=None):
+    """False alarms at the cap itself, and rows until a broken one is seen."""
+    lots = max(1, runs // LIVES)
+    found = sum(false_alarms(lot, rows) for lot in range(lots)) if alarms is None else alarms
+    rng = np.random.default_rng(2)
+    at_once, after_calm = ([delay(rng, calm) for _ in range(200)] for calm in (0, 50_000))
+    theirs = [monitored(rng, CAP, LEVEL) for _ in range(11)] if RiskMonitoring else [np.nan]
     return {
-        "level": level, "runs": runs, "rows": rows, "false_alarms": false / runs,
+        "level": LEVEL, "runs": lots * LIVES, "rows": rows, "false_alarms": found / (lots * LIVES),
         "median_rows": float(np.median(at_once)), "median_rows_after_50000_calm": float(np.median(after_calm)),
-        "mapie_median_rows": float(np.median(theirs)),
+        "mapie_median_rows": float(np.median(theirs)), "mapie_runs": len(theirs),
     }  # fmt: skip
 
 
-def monitored(rng, cap, level, chunk=100, most=20_000):
+def monitored(rng, cap, level, chunk=250, most=20_000):
     """Rows until `RiskMonitoring` sees it, given the cap as its threshold; half of its test level is for the stream."""
     monitor = RiskMonitoring("fpr", test_level=2 * level, threshold=cap, warn=False)
     for k in range(most // chunk):
@@ -187,22 +234,51 @@ def seconds():
     return best
 
 
+def learned_order(settings, runs):
+    """MAPIE's order learned on a fifth of the rows: some hundred times as slow as its default, so on fewer sets."""
+    for name, at in SETTINGS.items():
+        if at.mapie is None or BinaryClassificationController is None:
+            continue
+        try:
+            settings[name]["mapie_split"] = mapies(at, runs, "split")
+        except (ValueError, IndexError) as error:  # a fifth of few rows may have none that it counts
+            settings[name]["mapie_split"] = {"failed": str(error)}
+        print(name, settings[name]["mapie_split"], flush=True)
+        yield
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", help="settings, watch, split (MAPIE's learned order); all by default")
+    parser.add_argument("--only", help="one of the settings, by name")
     parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--mapie-runs", type=int, default=None)
+    parser.add_argument("--split-runs", type=int, default=100)
     parser.add_argument("--watch-runs", type=int, default=1000)
     parser.add_argument("--watch-rows", type=int, default=1_000_000)
     given = parser.parse_args()
-    settings = {}
-    result = {"delta": DELTA, "settings": settings, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
-    for name in SETTINGS:
-        settings[name] = {"ours": ours(name, given.runs), "mapie": mapies(name, given.mapie_runs or given.runs)}
-        print(name, settings[name], flush=True)
-        write("promises", result)
-    result["watch"] = watching(given.watch_runs, given.watch_rows)
-    print(result["watch"])
-    write("promises", result)
+    parts = given.parts or ["settings", "watch", "split"]
+    path = RESULTS / "promises.json"
+    result = json.loads(path.read_text()) if path.exists() else {}
+    result.pop("machine", None)
+    if "settings" in parts:
+        settings = result["settings"] = result["settings"] if given.only else {}
+        result |= {"delta": DELTA, "rows_needed": rows_needed(), "seconds_200000_rows": seconds()}
+        for name, at in SETTINGS.items():
+            if given.only not in (None, name):
+                continue
+            theirs = None
+            if BinaryClassificationController is not None and at.mapie is not None:
+                theirs = mapies(at, given.runs, "holm")
+            settings[name] = {"ours": ours(at, given.runs), "mapie": theirs}
+            print(name, settings[name], flush=True)
+            write("promises", result, show=False)
+    if "watch" in parts:
+        result["watch"] = watching(given.watch_runs, given.watch_rows)
+        print(result["watch"], flush=True)
+        write("promises", result, show=False)
+    if "split" in parts:
+        for _ in learned_order(result["settings"], given.split_runs):
+            write("promises", result, show=False)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,22 @@ def test_the_fortune_is_that_of_the_reference():
     assert first is not None
 
 
+def test_many_blocks_at_once_are_those_one_by_one():
+    rng = np.random.default_rng(1)
+    paid = np.where(rng.random(40_000) < 0.101, -0.9, 0.1)  # more than one step of the loop
+    whole, reached = Fortune.new().after(paid, 0.1, 20.0)
+    state, first, done = Fortune.new(), None, 0
+    for size in (1, 255, 256, 257, 3000, 20_000, 10_000, 6231):
+        state, at = state.after(paid[done : done + size], 0.1, 20.0)
+        first = done + at if first is None and at is not None else first
+        done += size
+    assert done == len(paid)
+    assert first == reached
+    for name in ("capital", "sums", "squares", "weights"):
+        assert getattr(state, name) == pytest.approx(getattr(whole, name), rel=1e-9)
+    assert (state.n_paid, state.n_good, state.best) == (whole.n_paid, whole.n_good, pytest.approx(whole.best))
+
+
 def test_chunks_are_one_stream():
     clf = model(delta=0.1)
     X, y = rows(2000, 5, shift=0.2)

@@ -3,6 +3,7 @@
 from math import comb, log, sqrt
 
 import numpy as np
+from scipy.stats import binom
 
 
 def tail(s, k, share):
@@ -55,3 +56,17 @@ def payments_at(pays, scores, is_positive, threshold):
         [pays[0 if s > threshold else 2] if y else pays[1 if s > threshold else 3]
          for s, y in zip(scores, is_positive, strict=True)]
     )  # fmt: skip
+
+
+def p_two_shares(factors, hits, rows, constant, points=400):
+    """The largest probability of a sum as large as seen, over shares on the border of the constraint."""
+    (f, g), (h, k), (n, m) = factors, hits, rows
+    at_n, at_m = np.arange(n + 1), np.arange(m + 1)
+    reached = f * at_n[:, None] / n + g * at_m[None, :] / m >= f * h / n + g * k / m - 1e-9
+    largest = 0.0
+    for q in np.linspace(0.0, 1.0, points):
+        p = -(constant + g * q) / f
+        if 0.0 <= p <= 1.0:
+            both = binom.pmf(at_n, n, p)[:, None] * binom.pmf(at_m, m, q)[None, :]
+            largest = max(largest, float(both[reached].sum()))
+    return largest

@@ -4,15 +4,16 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 import steelyard.measures as m
 from reference import promises as slow
 from steelyard.statistics.order_statistic import needed
-from steelyard.statistics.promises import orders
-from steelyard.statistics.promises.counts import Scored
+from steelyard.statistics.promises import orders, two_shares
+from steelyard.statistics.promises.counts import Counts, Scored
 from steelyard.statistics.promises.payments import Payments, Shares, read
 from steelyard.statistics.promises.promise import Asked, RefusedError, ask, keep
+from steelyard.statistics.promises.questions import _p_of_shares
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -76,24 +77,59 @@ def test_what_is_read():
             read(bad)
 
 
-def test_shares_are_bounded_by_clopper_and_pearson():
+TWO_SHARES = [
+    ((1.0, -1.0), (45, 40), (100, 100), 0.1), ((1.0, -1.0), (10, 12), (20, 30), 0.25), ((-1.0, 1.0), (9, 18), (30, 40), 0.0),
+    ((0.2, 1.0), (60, 172), (80, 190), -1.0), ((1.0, 1.0), (30, 40), (40, 50), -1.3), ((1.0, -1.0), (0, 3), (20, 30), 0.2),
+    ((0.5, 0.5), (17, 15), (18, 20), -0.7), ((2.0, -1.0), (20, 20), (20, 20), -0.9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("factors", "hits", "rows", "constant"), TWO_SHARES)
+def test_two_shares_are_tested_exactly(factors, hits, rows, constant):
+    """Never below the largest probability over all shares that break the constraint near what was seen, and not far
+    above that over all shares."""
+    found = two_shares.p_value(factors, hits, rows, constant)
+    everywhere = slow.p_two_shares(factors, hits, rows, constant)
+    assert found <= 1.15 * everywhere + two_shares.BEYOND + 1e-9
+    mirrored = two_shares.p_value(factors[::-1], hits[::-1], rows[::-1], constant)
+    assert mirrored == pytest.approx(found, rel=0.25, abs=2e-3)  # the interval is that of the other sample
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_p_values_of_two_shares_are_valid(seed):
+    """All outcomes of two small samples: at shares on the border P(p <= a) is at most a, for every a."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(8, 40, size=2).tolist()
+    f, g = float(rng.uniform(0.2, 1.0)), float(rng.choice([-1.0, 1.0]) * rng.uniform(0.2, 1.0))
+    p, q = rng.uniform(0.1, 0.9, size=2)
+    constant = -(f * p + g * q)
+    hits = [part.ravel().astype(float) for part in np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij")]
+    sizes = [np.full(len(hits[0]), float(size)) for size in (n, m)]
+    weight = np.outer(binom.pmf(np.arange(n + 1), n, p), binom.pmf(np.arange(m + 1), m, q)).ravel()
+    exact = [two_shares.p_value((f, g), (h, k), (n, m), constant + 1e-12) for h, k in zip(*hits, strict=True)]
+    # and as they are used: by bounds where the constraint holds by far
+    used = _p_of_shares([(f, hits[0], sizes[0]), (g, hits[1], sizes[1])], constant + 1e-12)
+    for found in (np.array(exact), used):
+        for a in (0.0005, 0.001, 0.002, 0.01, 0.05, 0.1, 0.3):
+            assert weight[found <= a].sum() <= a
+
+
+def test_shares_far_from_the_bound_or_of_many_rows_are_bounded():
     (question,) = ask(m.fpr <= 0.5 * m.tpr)
-    p = question.p_values({None: ROWS.counts(AT)})
-    for k, t in enumerate(AT):
-        tp, fp, fn, tn = slow.counts_at(S, Y, t)
+    far = Counts(*(np.array([float(v)]) for v in (80, 12, 20, 88)))
+    many = Counts(*(np.array([float(v)]) for v in (3000, 2800, 3000, 9000)))
+    for at in (far, many):
+        p = float(question.p_values({None: at})[0])
+        tp, fp, fn, tn = (float(v[0]) for v in astuple(at))
 
         def keeps(a, tp=tp, fp=fp, fn=fn, tn=tn):
-            from scipy.stats import beta
+            return 0.5 * beta.ppf(a / 2, tp, fn + 1) - (1 - beta.ppf(a / 2, tn, fp + 1)) >= 0
 
-            low = beta.ppf(a / 2, tp, fn + 1) if tp else 0.0
-            high = 1 - (beta.ppf(a / 2, tn, fp + 1) if tn else 0.0)
-            return 0.5 * low - high >= 0
-
-        if p[k] < 0.99:
-            assert keeps(1.001 * p[k])
-            assert not keeps(0.999 * p[k])
-        else:
-            assert not keeps(0.98)
+        assert keeps(1.001 * p)
+        assert not keeps(0.999 * p)
+    assert question.p_values({None: Counts(*(np.array([v]) for v in (10.0, 90.0, 90.0, 10.0)))})[0] == 1.0
+    nobody = Counts(*(np.array([v]) for v in (0.0, 0.0, 0.0, 100.0)))  # no positive row says nothing of recall
+    assert question.p_values({None: nobody})[0] == 1.0
 
 
 def test_the_walk_is_that_of_the_reference():
@@ -104,6 +140,8 @@ def test_the_walk_is_that_of_the_reference():
         weights /= max(weights.sum(), 1e-9)
         order = orders.Order(np.arange(30), weights)
         assert order.passed(p, 0.4, 30).tolist() == slow.fallback(p, weights, 0.4)
+        some = orders.Order(np.arange(30)[::-1][:25], weights[:25] / max(weights[:25].sum(), 1e-9))
+        assert some.walked(lambda at, p=p: p[at], 0.4, 30).tolist() == some.passed(p, 0.4, 30).tolist()
 
 
 def test_weights_sum_to_one():

@@ -8,19 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from ..files.kinds import ANYTHING, COUNT, FINITE, Array, Each, Fields, Is, Maybe, Number, Text, check_fields, fits
+from ..files.kinds import (
+    ANYTHING,
+    COUNT,
+    FINITE,
+    Array,
+    Each,
+    Fields,
+    IfThere,
+    Is,
+    Maybe,
+    Number,
+    Text,
+    check_fields,
+    fits,
+)
 from ..files.values import Description
 from ..measures import Constraint, Measure
 from ..statistics.promises.counts import ByView, Counts
 from ..statistics.promises.payments import Payments
 from ..statistics.promises.promise import Asked, Promise
 from ..statistics.promises.questions import Question, Share
-from ..statistics.promises.trials import Caps, Learned, Ranked, Trial
+from ..statistics.promises.trials import Caps, GroupCaps, GroupPath, Learned, Ranked, Trial, Weighted
 from ..statistics.promises.watching import HALF_LIVES, Fortune
 from ._saved_parts import frozen
 from .watch import Alarm, Watched
 
-KINDS = ("caps", "learned", "ranked")
+KINDS = ("caps", "learned", "ranked", "groupcaps", "grouppath", "weighted")
 PARTS = ("tp", "fp", "fn", "tn")
 SHARE = Number(0.0, 1.0)  # delta, p-values
 
@@ -47,6 +61,8 @@ def _state(promise: Promise) -> dict[str, Any]:
         "groups": promise.groups,
         "kind": type(trial).__name__.lower(),
         "thresholds": trial.thresholds,
+        "vectors": getattr(trial, "vectors", None),
+        "p": getattr(trial, "p", None),
         "usable": trial.usable,
         "lowest": float(getattr(trial, "lowest", 0.0)),
         "views": views,
@@ -58,7 +74,9 @@ def _state(promise: Promise) -> dict[str, Any]:
 # t thresholds, v views: all rows and groups; four kinds of counts.
 _FIELDS: Fields = {
     "constraints": Each(Is(Constraint)), "delta": SHARE, "n_rows": COUNT, "p_values": Each(SHARE),
-    "measure": Is(Measure), "groups": Each(ANYTHING), "kind": Text(KINDS), "thresholds": Array("f8", "t"),
+    "measure": Is(Measure), "groups": Each(ANYTHING, "g"), "kind": Text(KINDS), "thresholds": Array("f8", "t"),
+    "p": IfThere(Maybe(Array("f8", "q", "t", low=0))),
+    "vectors": IfThere(Maybe(Array("f8", "t", "g"))),  # files from before there were any have none
     "usable": Array("b1", "t"), "lowest": SHARE, "views": Each(ANYTHING, "v"),
     "seen": Array("f8", "v", 4, "t", low=0), "before": Maybe(Array("f8", "v", 4, "t", low=0)),
 }  # fmt: skip
@@ -69,19 +87,26 @@ def _make(state: dict[str, Any]) -> Promise:
     views, thresholds = state["views"], state["thresholds"]
     fits(all(type(name) in (str, int, bool, float) for name in state["groups"]), "the groups of a promise")
     fits(None in views and {*views} <= {None, *state["groups"]} and len(thresholds) > 0, "the counts and the groups")
-    fits((state["before"] is not None) == (state["kind"] == "learned"), "the counts and the order of a promise")
+    learned = state["kind"] in ("learned", "grouppath")
+    by_group = state["kind"] in ("groupcaps", "grouppath")
+    fits((state["before"] is not None) == learned, "the counts and the order of a promise")
+    fits((state.get("vectors") is not None) == by_group, "the thresholds and the groups of a promise")
+    fits((state.get("p") is not None) == (state["kind"] == "weighted"), "the p-values and the order of a promise")
     seen = _unpacked(state["seen"], views)
     trial: Trial
-    if state["kind"] == "caps":
-        trial = Caps(thresholds, seen)
-    elif state["kind"] == "learned":
-        trial = Learned(thresholds, seen, _unpacked(state["before"], views))
+    own = (state["vectors"], state["groups"]) if by_group else ()
+    if state["kind"] in ("caps", "groupcaps"):
+        trial = (GroupCaps if by_group else Caps)(thresholds, seen, *own)
+    elif learned:
+        trial = (GroupPath if by_group else Learned)(thresholds, seen, _unpacked(state["before"], views), *own)
+    elif state["kind"] == "weighted":
+        trial = Weighted(thresholds, seen, state["p"], state["usable"])
     else:
         trial = Ranked(thresholds, seen, state["usable"], state["lowest"])
     asked = Asked(state["constraints"], state["measure"], state["delta"])
     goal = asked.goal(state["groups"])
     fits(len(goal.questions) == len(state["p_values"]), "the constraints and the p-values")
-    fits(goal.views <= set(views), "the constraints and the groups")
+    fits(goal.views <= set(views) or state["kind"] == "weighted", "the constraints and the groups")
     return Promise(asked.constraints, asked.delta, state["n_rows"], state["p_values"], trial, goal, state["groups"])
 
 
@@ -102,7 +127,8 @@ def _make_question(state: dict[str, Any]) -> Question:
     payments = None if state["payments"] is None else Payments(*state["payments"])
     shares = tuple(Share(*share) for share in state["shares"])
     for share in shares:
-        fits(isinstance(share.factor, float) and isinstance(share.of_positives, bool), "the shares of a constraint")
+        known = share.of_positives in (True, False, None)
+        fits(isinstance(share.factor, float) and known, "the shares of a constraint")
     fits((payments is None) == bool(shares), "the payments and the shares of a constraint")
     return Question(payments=payments, shares=shares, **given)
 

@@ -124,9 +124,8 @@ def score_fitted(
 
     def scored(by: Classifier, rows: RowNumbers) -> ScoredRows:
         scores = positive_scores(by, part_of(table.X, rows), response_method, positive)
-        return ScoredRows(
-            scores, table.labels.is_positive[rows], None, None if table.slices is None else table.slices[rows]
-        )
+        weight, slices = (None if part is None else part[rows] for part in (table.weight, table.slices))
+        return ScoredRows(scores, table.labels.is_positive[rows], weight, slices)
 
     parts = [scored(model, train)]
     if min(is_positive.sum(), (~is_positive).sum()) >= 2:

@@ -1,4 +1,4 @@
-"""Groups of rows, given to `fit` as ``slices``: read, and the best threshold under constraints within them."""
+"""Groups of rows, given as ``slices``: read, the best threshold under constraints within them, and a report on them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..measures import Measure
-from ..measures.constraints import Constraint
-from ..measures.groups import GroupConstraint
+from ..measures.constraints import Constraint, as_constraints
+from ..measures.groups import GroupConstraint, WithinConstraint
 from ..statistics import frontier
 from ..statistics.frontier import Choice, Frontier, InfeasibleError
 from ..statistics.promises.counts import Scored
+from ..statistics.reporting import Report, report
 from ._scored_rows import ScoredRows
 
 
@@ -48,3 +49,31 @@ def best_in_groups(
             "for all groups may be too few. Loosen it or improve the model"
         )
     return frontier.best_point(found, measure, plain, allowed)
+
+
+def report_on(model: Any, y: Any, called: NDArray[np.bool_], slices: NDArray[Any] | None, confidence: float) -> Report:
+    """The report of a classifier with `measure` and `subject_to` on labelled rows."""
+    truth = column_or_1d(np.asarray(y))
+    check_consistent_length(truth, called)
+    unknown = set(np.unique(truth).tolist()) - set(model.classes_.tolist())
+    if unknown:
+        raise ValueError(f"labels {sorted(map(repr, unknown))} are none of the classes {model.classes_.tolist()}")
+    is_positive = truth == model._positive
+    constraints = as_constraints(model.subject_to, groups=True)
+    bounded = tuple(c.left for c in constraints if not c.needs_groups)
+    found = report(*_kinds(is_positive, called), (model.measure, *bounded), confidence)
+    if slices is None:
+        return found
+    figures = dict(found.figures)
+    for one in constraints:
+        if isinstance(one, WithinConstraint):
+            inside = slices == one.group
+            part = report(*_kinds(is_positive[inside], called[inside]), (one.left,), confidence)
+            figures[f"within({one.group!r}, {one.left!r})"] = part[repr(one.left)]
+    return Report(figures, confidence, found.n_rows)
+
+
+def _kinds(is_positive: NDArray[np.bool_], called: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    kinds = (called & is_positive, called & ~is_positive, ~called & is_positive, ~called & ~is_positive)
+    tp, fp, fn, tn = (int(kind.sum()) for kind in kinds)
+    return tp, fp, fn, tn

@@ -17,35 +17,28 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, indexable
+from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
-from ..statistics.frontier import Frontier
+from ..statistics.frontier import Choice, Frontier
+from ..statistics.group_thresholds import GroupChoice
 from ..statistics.offsets import Goal as ClassGoal
-from ..statistics.promises.counts import Scored
-from ..statistics.promises.promise import Asked, Promise, asked_of, keep
-from ..statistics.reporting import Report, report
+from ..statistics.promises.promise import Asked, Promise, asked_of
+from ..statistics.reporting import Report
 from ..statistics.resampling import Draws, Goal, settled
 from ..tensors import is_tensor
-from . import _on_tensors, _threshold_on_tensors
+from . import _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before, check_form, plain_labels
 from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
 from ._offsets import choose as choose_offsets
-from ._parameters import ANY_MEASURE, ANYTHING, CV, NOTHING, RANDOM, THREADS, A, Checked, Number, Words
+from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, POSITIVE, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
-from ._scored_rows import (
-    ScoredRows,
-    Table,
-    positive_scores,
-    resolve_response,
-    score_fitted,
-    score_left_out,
-    score_prefit,
-)
-from ._slices import best_in_groups, read_slices
+from ._promised import earlier, promised
+from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
+from ._slices import best_in_groups, read_slices, report_on
 from ._splits import Splits, Stratum, read_cv
 from ._users import Classifier
 from ._wrapper import WrapperMixin, route_fit, router_of, show_features
@@ -81,17 +74,22 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     delta : float, default=None
         If given, all constraints together hold on *unseen* data with probability ``1 - delta``. They are linear over
         linear in the rates: caps and floors on a rate, precision, F-beta, accuracy and so on. Needs ``cv`` to be a
-        held-out share or "prefit", enough held-out rows, and no sample weights; nothing is refitted. Where too few
-        rows are held out the error says what they could promise, and how many it takes.
+        held-out share or "prefit"; nothing is refitted. Where too few rows are held out the error says what they
+        could promise, and how many it takes.
+    max_weight : float, default=None
+        With `delta` and ``fit(X, y, sample_weight)``: weights by design, such as a survey's, and the largest that any
+        row can have. It is known beforehand, not read off these rows. The promise is then about the weighted rows.
     rule : {"auto", "exact", "shrunk", "settled"}, default="auto"
         "exact" is the best point on the scored rows. "shrunk" is the best one when labels are shrunk towards the
         probabilities that the scores imply, the more so the fewer rows there are. "settled" is the point nearest to
         the mean threshold of bootstrap draws, which meets constraints with a margin where few rows decide. "auto" is
-        "shrunk", under constraints "settled", and "exact" for a fitted model, with `delta`, and where rows are many.
+        "shrunk", under constraints "settled", and "exact" for a fitted model, `delta`, `per_group` and many rows.
+    per_group : bool, default=False
+        A threshold for each group of ``fit(X, y, slices=...)``, chosen together for the measure of all rows; then
+        ``predict(X, slices=...)``. Otherwise one threshold keeps the constraints of all groups.
     cv : int, float, splitter or "prefit", default=5
-        Folds: out-of-fold scores, then `estimator` is refitted on all rows; with `groups`, whole groups are left out.
-        A share such as 0.3: fitted on the rest, threshold set on the share, no refit. "prefit" (or a
-        `FrozenEstimator`): X and y only set the threshold.
+        Folds: out-of-fold scores, then a refit on all rows; with `groups`, whole groups are left out. A share such as
+        0.3: fitted on the rest, threshold set on the share, no refit. "prefit" (or a `FrozenEstimator`): no fit.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Where scores come from; "auto" takes the first that the estimator has.
     pos_label : label, default=None
@@ -105,6 +103,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     ----------
     best_threshold_, best_score_ : float
         The threshold, and the measure there on the scored rows.
+    groups_, best_thresholds_ : ndarray of shape (n_groups,)
+        With `per_group`, in place of `best_threshold_`: the groups, and the threshold of each.
     promise_ : Promise or None
         With `delta`: what was promised, on how many rows, with what p-value, and `attainable(delta)`.
     frontier_ : Frontier
@@ -137,7 +137,9 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         *,
         subject_to: Constraint | list[Constraint] | None = None,
         delta: float | None = None,
+        max_weight: float | None = None,
         rule: str = "auto",
+        per_group: bool = False,
         cv: Any = 5,
         response_method: str = "auto",
         pos_label: Any = None,
@@ -148,7 +150,9 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.measure = measure
         self.subject_to = subject_to
         self.delta = delta
+        self.max_weight = max_weight
         self.rule = rule
+        self.per_group = per_group
         self.cv = cv
         self.response_method = response_method
         self.pos_label = pos_label
@@ -162,7 +166,9 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         "measure": (ANY_MEASURE,),
         "subject_to": (ANYTHING,),  # read by as_constraints
         "delta": (DELTA, NOTHING),
+        "max_weight": (POSITIVE, NOTHING),
         "rule": (Words("auto", *RULES),),
+        "per_group": (FLAG,),
         "cv": (CV,),
         "response_method": (Words("auto", "predict_proba", "decision_function"),),
         "pos_label": (ANYTHING,),
@@ -182,8 +188,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self._check_parameters()
         constraints = as_constraints(self.subject_to, groups=slices is not None)
         if is_tensor(X):
-            if params or slices is not None:
-                raise ValueError(f"on tensors fit takes sample_weight alone; got {sorted(params) or 'slices'}")
+            if params or slices is not None or self.per_group:
+                raise ValueError(f"on tensors fit takes sample_weight alone; got {sorted(params) or 'groups'}")
             _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
             return self
         check_form(X)
@@ -194,7 +200,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
         routed = route_fit(self, "estimator", estimator, weight, params, only_for="the threshold")
-        asked = asked_of(constraints, self.measure, self.delta, weight)
+        asked = asked_of(constraints, self.measure, self.delta, weight, self.max_weight)
         splits = self._splits(estimator, X, labels, dict(routed.splitter), asked)
         table = Table(X, np.asarray(y).ravel(), labels, weight, routed.model, read_slices(slices, y))
         if splits.prefit:
@@ -203,16 +209,23 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method)
         found = frontier.scan(scored.scores, scored.is_positive, scored.weight)
         rule, promise = self._rule(constraints, splits), None
-        if asked is not None:
-            promise, choice = self._promised(asked, scored, model, table, splits)
+        choice: Choice | GroupChoice
+        if self.per_group:
+            before = None if asked is None else earlier(self, asked, model, table, splits)
+            promise, choice = _per_group.choose(scored, before, asked, self.measure, constraints)
+        elif asked is not None:
+            promise, choice = promised(self, asked, scored, model, table, splits)
         else:
             choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
-            _forget(self, "offsets_")
+            _forget(self, "offsets_", "best_threshold_", "best_thresholds_", "groups_")
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
-            self.best_threshold_, self.best_score_ = choice.threshold, choice.value
-            self.promise_ = promise
+            if isinstance(choice, GroupChoice):
+                self.groups_, self.best_thresholds_ = choice.groups, choice.thresholds
+            else:
+                self.best_threshold_ = choice.threshold
+            self.best_score_, self.promise_ = choice.value, promise
             show_features(self, model)
         return self
 
@@ -235,13 +248,15 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         rule = self.rule if self.rule != "auto" else "exact" if splits.prefit else "shrunk"
         choice = choose_offsets(scored, ClassGoal(self.measure, constraints), rule)
         with as_before(self):
-            _forget(self, "_positive", "frontier_", "best_threshold_", "promise_")
+            _forget(self, "_positive", "frontier_", "best_threshold_", "promise_", "best_thresholds_", "groups_")
             self.classes_ = labels.classes
             self.estimator_, self.offsets_, self.best_score_ = model, choice.offsets, choice.value
             show_features(self, model)
         return self
 
     def _refuse_for_classes(self) -> None:
+        if self.per_group:
+            raise ValueError(f"per_group sets thresholds for two classes; {self.measure!r} is about several")
         if self.delta is not None:
             raise ValueError(f"delta promises limits on two classes; {self.measure!r} is about several")
         if self.pos_label is not None:
@@ -274,17 +289,15 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     def _rule(self, constraints: tuple[Constraint, ...], splits: Splits) -> str:
         if self.rule == "shrunk" and constraints:
             raise ValueError("rule='shrunk' has no margin for constraints; take rule='settled', or 'exact'")
-        if self.rule not in ("auto", "exact") and self.delta is not None:
-            raise ValueError(f"delta sets the threshold by what can be promised; rule={self.rule!r} has no say in it")
+        if self.rule not in ("auto", "exact") and (self.per_group or self.delta is not None):
+            raise ValueError(f"delta and per_group set the threshold otherwise; rule={self.rule!r} has no say in it")
         if self.rule != "auto":
             return self.rule
-        if splits.prefit or self.delta is not None:
+        if splits.prefit or self.per_group or self.delta is not None:
             return "exact"
         return "settled" if constraints else "shrunk"
 
-    def _choose(
-        self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...], rule: str
-    ) -> frontier.Choice:
+    def _choose(self, found: Frontier, scored: ScoredRows, constraints: tuple[Constraint, ...], rule: str) -> Choice:
         if any(constraint.needs_groups for constraint in constraints):
             return best_in_groups(found, scored, self.measure, constraints)
         rows = scored.scores, scored.is_positive, scored.weight
@@ -299,38 +312,27 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         verdict = Draws(scored.is_positive, scored.weight, DRAWN_BY).judge(scored.scores, found, goal)
         return settled(verdict, found, best, goal)
 
-    # -- the promise on unseen data -----------------------------------------------------------------------------
-    def _promised(
-        self, asked: Asked, scored: ScoredRows, model: Classifier, table: Table, splits: Splits
-    ) -> tuple[Promise, frontier.Choice]:
-        """The promise and its point; rows that were fitted on fix the order of the thresholds, where one is needed."""
-        before = prevalence = None
-        if not splits.prefit:
-            prevalence = float(table.labels.is_positive[splits.pairs[0][0]].mean())
-        if not (asked.only_caps or asked.only_floors or splits.prefit):
-            train = splits.pairs[0][0]
-            fitted = score_fitted(self._inner(), model, table, train, self.response_method)
-            before = Scored(fitted.scores, fitted.is_positive, fitted.slices)
-        return keep(Scored(scored.scores, scored.is_positive, scored.slices), before, asked, prevalence=prevalence)
-
     # -- prediction ---------------------------------------------------------------------------------------------
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, slices: Any = None) -> Any:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
 
-        For several classes log-probabilities plus `offsets_`, a column for each; `predict` takes the largest."""
+        With `per_group`, `slices` is the group of each row. For several classes log-probabilities plus `offsets_`, a
+        column for each; `predict` takes the largest."""
         check_is_fitted(self)
         if hasattr(self, "offsets_"):
             found = self._with_offsets(X)
             return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
-        return (self._scores(X) - self.best_threshold_) * self._sign
+        scores = self._scores(X)
+        return (scores - _per_group.thresholds_of(self, slices, len(scores))) * self._sign
 
-    def predict(self, X: Any) -> Any:
-        """Labels: the positive class where the score is strictly above `best_threshold_`; of several classes the one
-        with the largest log-probability plus offset."""
+    def predict(self, X: Any, slices: Any = None) -> Any:
+        """Labels: the positive class where the score is strictly above `best_threshold_`, with `per_group` that of the
+        row's group in `slices`; of several classes the one with the largest log-probability plus offset."""
         check_is_fitted(self)
         if hasattr(self, "offsets_"):
             return np.asarray(self.classes_[self._with_offsets(X).argmax(axis=1)])
-        return self._labels(self._scores(X) > self.best_threshold_)
+        scores = self._scores(X)
+        return self._labels(scores > _per_group.thresholds_of(self, slices, len(scores)))
 
     @available_if(_scores_are_probabilities)
     def predict_proba(self, X: Any) -> Any:
@@ -353,22 +355,15 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         frontier.check_scores(scores)
         return scores
 
-    def report(self, X: Any, y: Any, *, confidence: float = 0.95) -> Report:
+    def report(self, X: Any, y: Any, *, slices: Any = None, confidence: float = 0.95) -> Report:
         """Rates, precision, the measure and what the constraints bound, on labelled rows, each with an interval.
 
-        Give rows that neither fitted the model nor set the threshold: on those the figures are flattered.
+        Give rows that neither fitted the model nor set the threshold: on those the figures are flattered. `slices`,
+        their groups, adds what is bound within groups.
         """
-        called = self._scores(X) > self.best_threshold_
-        truth = column_or_1d(np.asarray(y))
-        check_consistent_length(truth, called)
-        unknown = set(np.unique(truth).tolist()) - set(self.classes_.tolist())
-        if unknown:
-            raise ValueError(f"labels {sorted(map(repr, unknown))} are none of the classes {self.classes_.tolist()}")
-        is_positive = truth == self._positive
-        kinds = (called & is_positive, called & ~is_positive, ~called & is_positive, ~called & ~is_positive)
-        tp, fp, fn, tn = (int(kind.sum()) for kind in kinds)
-        bounded = tuple(c.left for c in as_constraints(self.subject_to, groups=True) if not c.needs_groups)
-        return report(tp, fp, fn, tn, (self.measure, *bounded), confidence)
+        scores = self._scores(X)
+        at = _per_group.thresholds_of(self, slices if hasattr(self, "groups_") else None, len(scores))
+        return report_on(self, y, scores > at, read_slices(slices, y), confidence)
 
     # -- scikit-learn's contract --------------------------------------------------------------------------------
     def get_metadata_routing(self) -> MetadataRouter:

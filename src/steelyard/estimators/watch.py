@@ -27,6 +27,7 @@ from ..statistics.promises.watching import Fortune, interval
 from ._border import as_before
 from ._parameters import NOTHING, A, Checked, Number
 from ._parameters import Table as Parameters
+from ._per_group import thresholds_of
 from ._slices import read_slices
 
 Array = NDArray[np.float64]
@@ -77,8 +78,8 @@ class Watched:
     def _by_blocks(self, rows: Rows) -> tuple[Array, NDArray[np.intp], Watched]:
         hits, counts, paid, at = list(self.hits), list(self.rows), [], []
         shares = self.question.shares
-        inside = np.array([rows.inside(share.view) & (rows.is_positive == share.of_positives) for share in shares])
-        right = rows.called == rows.is_positive
+        inside = np.array([rows.inside(share.view) & rows.of_class(share.of_positives) for share in shares])
+        right = rows.called if shares[0].of_positives is None else rows.called == rows.is_positive
         for i in np.flatnonzero(inside.any(axis=0)).tolist():
             for k in np.flatnonzero(inside[:, i]).tolist():
                 hits[k], counts[k] = hits[k] + right[i], counts[k] + 1.0
@@ -98,6 +99,11 @@ class Rows:
     is_positive: NDArray[np.bool_]
     called: NDArray[np.bool_]
     slices: NDArray[Any] | None
+
+    def of_class(self, positive: bool | None) -> NDArray[np.bool_]:
+        return np.asarray(
+            np.ones(len(self.called), dtype=np.bool_) if positive is None else self.is_positive == positive
+        )
 
     def inside(self, view: Any) -> NDArray[np.bool_]:
         if view is None:
@@ -254,7 +260,9 @@ class Watch(Checked, BaseEstimator):
         classes, positive = self.estimator.classes_, self.estimator._positive
         labels = [truth]
         if scores is not None:
-            called = np.asarray(column_or_1d(np.asarray(scores)) > self.estimator.best_threshold_)
+            given = column_or_1d(np.asarray(scores))
+            by_group = slices if hasattr(self.estimator, "groups_") else None
+            called = np.asarray(given > thresholds_of(self.estimator, by_group, len(given)))
         else:
             predicted = column_or_1d(np.asarray(y_pred))
             labels.append(predicted)

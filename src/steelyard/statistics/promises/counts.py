@@ -56,19 +56,19 @@ ByView = dict[Any, Counts]
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Scores of rows with their labels, and the group of each row if there are any."""
+    """Scores of rows with their labels, and the group and the weight of each row if there are any."""
 
     scores: Array
     is_positive: Flags
     groups: NDArray[Any] | None = None
+    weight: Array | None = None  # by design (`weighted`); counts do not know it
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def take(self, rows: Any) -> Scored:
-        return Scored(
-            self.scores[rows], self.is_positive[rows], None if self.groups is None else np.asarray(self.groups)[rows]
-        )
+        groups, weight = (None if part is None else np.asarray(part)[rows] for part in (self.groups, self.weight))
+        return Scored(self.scores[rows], self.is_positive[rows], groups, weight)
 
     def of(self, view: Any) -> Scored:
         """The rows of a group; all for None."""

@@ -29,7 +29,7 @@ level holds. Which stretch that is depends on these numbers only. What ties is t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ POINTS = 200  # of each kind in a grid: a step is half a percent of the rows
 # By rank: two, three and four have mean recalls of .134, .116 and .115 over a logistic regression, .065, .075 and .086
 # over a forest (precision 0.8 from 500 rows, a fifth of them positive; standard error .01 and .02).
 STARTS = 3
+AT_ONCE = 16  # places whose p-values are asked for together: some that are not needed for few calls
 APART = 3.0  # nearer starts see the same rows and cost each other delta
 # Standard errors of margin above which there are three starts: a third of delta asks for 0.55 more than all of it (1.83
 # for 1.28 at delta = 0.1), which leaves more than two to spare for the error of the rows that chose the start.
@@ -70,6 +71,19 @@ class Order:
                 fortune = 0.0
         return ok
 
+    def walked(self, p_at: Callable[[NDArray[np.intp]], Array], delta: float, among: int) -> Flags:
+        """The same, where p-values are costly: they are asked for some places at a time, as far as the walk goes."""
+        left = np.cumsum(self.weights[::-1])[::-1]  # what is laid on this place and those after it
+        p, done = np.ones(among), 0
+        while done < len(self.places):
+            some = self.places[done : done + AT_ONCE]
+            p[some] = p_at(some)
+            done += len(some)
+            ok = self.passed(p, delta, among)
+            if not ok[some[-1]] and (done == len(self.places) or left[done] <= 0.0):
+                return ok
+        return self.passed(p, delta, among)
+
 
 def grid(scores: Array) -> Array:
     """Falling thresholds that stand for those between any two rows: by rank (fine at the top and the bottom, where
@@ -86,9 +100,13 @@ def grid(scores: Array) -> Array:
 def learned(questions: Sequence[Question], measure: Measure, before: ByView, n_rows: float) -> Order:
     """From the most promising threshold of a falling grid towards more of the measure, as other rows see them."""
     margin = np.min([question.margin(before, n_rows) for question in questions], axis=0)
-    start = int(np.argmax(np.nan_to_num(margin, nan=-np.inf)))
     tpr, tnr, prevalence = before[None].rates()
-    values = np.asarray(measure(tpr, tnr, prevalence, sample_size=max(1.0, before[None].n_rows)))
+    return from_margin(margin, np.asarray(measure(tpr, tnr, prevalence, sample_size=max(1.0, before[None].n_rows))))
+
+
+def from_margin(margin: Array, values: Array) -> Order:
+    """The same, given by how much the constraints seem to hold at each threshold and what the measure is there."""
+    start = int(np.argmax(np.nan_to_num(margin, nan=-np.inf)))
     best = int(np.argmax(np.where((margin > 0.0) & ~np.isnan(values), values, -np.inf)))
     down = best >= start
     starts = _around(margin, start) if margin[start] > CLEAR else (start,)

@@ -16,6 +16,7 @@ bound by ``.at(p)``) are means of two samples, the positives and the negatives, 
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,6 +61,7 @@ class Shares:
     constant: float
 
 
+@lru_cache(maxsize=256)  # a fit asks several times, and reading is most of the time of a small one
 def read(constraint: Constraint) -> Payments | Shares:
     """What a constraint pays.
 

@@ -25,7 +25,7 @@ from ..frontier import Choice, Frontier, InfeasibleError
 from .counts import Counts, Scored
 from .payments import Payments, read
 from .questions import Question, Share
-from .trials import Caps, Goal, Learned, Ranked, Trial, cap_counts, cap_of
+from .trials import Caps, Goal, Learned, Ranked, Trial, Weighted, cap_counts, cap_of
 
 Array = NDArray[np.float64]
 
@@ -80,16 +80,20 @@ class Promise:
     def attainable(self, delta: float | None = None) -> list[Constraint | None]:
         """For each constraint the tightest bound that these rows would have promised, the others as they are.
 
-        None where no bound is a number or none would pass. A guide for the next rows: picked after looking at
-        these, it is not promised by them.
+        None where no bound is a number, none would pass, or rows had weights. A guide for the next rows: picked after
+        looking at these, it is not promised by them.
         """
         level = self.delta if delta is None else delta
+        if isinstance(self.trial, Weighted):
+            return [None] * len(self.constraints)
         return [self._tightest(k, level) for k in range(len(self.constraints))]
 
     def rows_needed(self, delta: float | None = None) -> int | None:
         """About how many rows like these would promise what was asked; None if it seems out of reach."""
         level = self.delta if delta is None else delta
         questions, trial = self.goal.questions, self.trial
+        if isinstance(trial, Weighted):
+            return None
         if isinstance(trial, Caps) and all(0.0 < cap_of(question) < 1.0 for question in questions):
             shares = [cap_counts(question, trial.seen)[1] / self.n_rows for question in questions]
             needs = [order_statistic.needed(cap_of(question), level) for question in questions]
@@ -152,11 +156,14 @@ def ask(constraint: Constraint, groups: Sequence[Any] = ()) -> tuple[Question, .
         return (Question.of(constraint, read(constraint.plain), constraint.group),)
     if not isinstance(constraint, GapConstraint):
         return (Question.of(constraint, read(constraint)),)
-    found = read(constraint.measure <= constraint.bound)
-    if not (isinstance(found, Payments) and found.side in ("negative", "positive")):
-        raise ValueError(f"delta promises a gap of one rate, such as gap(tpr) <= 0.03; got {constraint!r}")
-    positives = found.side == "positive"
-    slope = abs(found.tp - found.fn) if positives else abs(found.tn - found.fp)
+    found = read(constraint.measure <= 0.5)  # any bound: only what it compares is read here
+    of_all = isinstance(found, Payments) and found.tp == found.fp and found.fn == found.tn
+    if not (isinstance(found, Payments) and (of_all or found.side in ("negative", "positive"))):
+        raise ValueError(
+            f"delta promises a gap of one rate or of the share called, such as gap(tpr) <= 0.03; got {constraint!r}"
+        )
+    positives = None if of_all else found.side == "positive"
+    slope = abs(found.tn - found.fp) if positives is False else abs(found.tp - found.fn)
     return tuple(
         Question(constraint, None, (Share(slope, positives, a), Share(-slope, positives, b)), constraint.bound)
         for a, b in permutations(groups, 2)
@@ -199,6 +206,11 @@ class Asked:
         return all(question.keeps_above is not None for question in self.goal(()).questions)
 
     @property
+    def on_all(self) -> bool:
+        """Whether one of them is on all rows, whatever their group."""
+        return any(None in question.views for question in self.goal(()).questions)
+
+    @property
     def by_rank(self) -> bool:
         """Whether the promising rows can fix the order themselves, by their ranks."""
         return not any(c.needs_groups for c in self.constraints) and all(map(_by_rank, self.goal(()).questions))
@@ -217,15 +229,23 @@ class Asked:
 
 
 def asked_of(
-    constraints: tuple[Constraint, ...], measure: Measure, delta: float | None, weight: Array | None
+    constraints: tuple[Constraint, ...],
+    measure: Measure,
+    delta: float | None,
+    weight: Array | None,
+    max_weight: float | None = None,
 ) -> Asked | None:
-    """What an estimator's parameters ask for: None without `delta`, an error where no rows could promise it."""
+    """What an estimator's parameters ask for: None without `delta`, an error where no rows could promise it. Weights
+    by design need a bound."""
     if delta is None:
         return None
     if not constraints:
         raise ValueError("delta promises constraints, such as subject_to=fpr <= 0.05; got subject_to=None")
-    if weight is not None:
-        raise ValueError("the promise is for unweighted rows; drop sample_weight or delta")
+    if weight is not None and max_weight is None:
+        raise ValueError(
+            "the promise is for unweighted rows; drop sample_weight or delta. ThresholdClassifier(max_weight=...) "
+            "takes weights by design, whose largest value is known beforehand"
+        )
     asked = Asked(constraints, measure, delta)
     asked.check()
     return asked
@@ -238,7 +258,7 @@ def keep(
     where ranks do not, some of `rows` are. `prevalence` is that of other rows, if it is known."""
     groups = () if rows.groups is None else tuple(np.unique(rows.groups).tolist())
     goal = asked.goal(groups)
-    _check_views(goal, groups)
+    check_views(goal, groups)
     trial: Trial
     if asked.only_caps:
         thresholds = frontier.scan(rows.scores, rows.is_positive).thresholds
@@ -247,25 +267,30 @@ def keep(
         trial = Ranked.of(rows, prevalence)
     else:
         if before is None:
-            mixed = np.random.default_rng(seed).permutation(len(rows))
-            few = min(int(np.ceil(ORDER_SHARE * len(rows))), MOST_ORDER)
-            before, rows = rows.take(mixed[:few]), rows.take(mixed[few:])
+            before, rows = apart(rows, seed)
         trial = Learned.of(rows, before, goal)
     promise = Promise(asked.constraints, asked.delta, len(rows), (1.0,), trial, goal, groups)
     passed = trial.passed(goal)
     if not passed.any():
         raise refused(promise)
-    points = _frontier(trial, rows)
+    points = frontier_of(trial, rows)
     rising = np.argsort(trial.thresholds, kind="stable")
     choice = frontier.best_point(points, asked.measure, allowed=passed[rising])
     place = int(rising[choice.index])
     at = {view: counts[place : place + 1] for view, counts in trial.seen.items()}
-    p = _p_at(trial, goal, at, place)
+    p = p_at(trial, goal, at, place)
     kept = trial.thinned(place) if isinstance(trial, Caps) else trial
     return replace(promise, p_values=p, trial=kept), choice
 
 
-def _p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[float, ...]:
+def apart(rows: Scored, seed: int) -> tuple[Scored, Scored]:
+    """Some rows that fix the order, and the others."""
+    mixed = np.random.default_rng(seed).permutation(len(rows))
+    few = min(int(np.ceil(ORDER_SHARE * len(rows))), MOST_ORDER)
+    return rows.take(mixed[:few]), rows.take(mixed[few:])
+
+
+def p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[float, ...]:
     if isinstance(trial, Learned):
         before = {view: counts[place : place + 1] for view, counts in trial.before.items()}
         one: Trial = Learned(trial.thresholds[place : place + 1], at, before)
@@ -274,13 +299,13 @@ def _p_at(trial: Trial, goal: Goal, at: dict[Any, Counts], place: int) -> tuple[
     return tuple(float(p[0]) for p in one.p_values(goal.questions, goal.delta))
 
 
-def _frontier(trial: Trial, rows: Scored) -> Frontier:
+def frontier_of(trial: Trial, rows: Scored) -> Frontier:
     tpr, tnr, prevalence = trial.seen[None].rates()
     rising = np.argsort(trial.thresholds, kind="stable")
     return Frontier(trial.thresholds[rising], tpr[rising], tnr[rising], prevalence, len(rows))
 
 
-def _check_views(goal: Goal, groups: tuple[Any, ...]) -> None:
+def check_views(goal: Goal, groups: tuple[Any, ...]) -> None:
     unknown = goal.views - {None, *groups}
     if unknown:
         raise ValueError(
@@ -307,7 +332,8 @@ def refused(promise: Promise) -> RefusedError:
 
 def _too_few(promise: Promise) -> str:
     goal, seen = promise.goal, promise.trial.seen
-    level = goal.delta / len({question.keeps_above for question in goal.questions})
+    assert isinstance(promise.trial, Caps)
+    level = promise.trial.level(goal)
     for question in goal.questions:
         cap, (_, n) = cap_of(question), cap_counts(question, seen)
         kind = "negatives" if question.keeps_above else "positives"

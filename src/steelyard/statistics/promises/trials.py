@@ -4,6 +4,8 @@
   themselves, and none needs an order: the order-statistic rule (`order_statistic`), exact. Caps in both directions (on
   false alarms and on misses) have half of delta each.
 - `Learned`: everything else, where there are rows that fix an order (`orders.learned`).
+- `GroupCaps`, `GroupPath`: the same where every group has a threshold of its own (`by_group`).
+- `Weighted`: weights by design (`weighted`).
 - `Ranked`: a floor on what is called where there are none (`orders.by_rank`); caps beside it have equal parts of delta.
 
 A trial keeps the counts and not the rows, so that it can be asked again what other constraints would have passed.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +58,13 @@ class Caps:
     def usable(self) -> Flags:
         return np.ones(len(self.thresholds), dtype=np.bool_)
 
+    @staticmethod
+    def level(goal: Goal) -> float:
+        """What each direction has of delta."""
+        return goal.delta / len({question.keeps_above for question in goal.questions})
+
     def passed(self, goal: Goal) -> Flags:
-        level = goal.delta / len({question.keeps_above for question in goal.questions})
+        level = self.level(goal)
         kept: Flags = np.logical_and.reduce([within_cap(question, self.seen, level) for question in goal.questions])
         return kept
 
@@ -88,8 +96,15 @@ class Learned:
 
     def passed(self, goal: Goal) -> Flags:
         order = orders.learned(goal.questions, goal.measure, self.before, self.seen[None].n_rows)
-        p = self.p_values(goal.questions, goal.delta).max(axis=0)
-        return order.passed(p, goal.delta, len(self.thresholds))
+
+        def p_at(places: NDArray[np.intp]) -> Array:
+            seen, before = ({view: c[places] for view, c in part.items()} for part in (self.seen, self.before))
+            found: Array = (
+                Learned(self.thresholds[places], seen, before).p_values(goal.questions, goal.delta).max(axis=0)
+            )
+            return found
+
+        return order.walked(p_at, goal.delta, len(self.thresholds))
 
     def p_values(self, questions: Sequence[Question], delta: float) -> Array:
         found = []
@@ -98,6 +113,35 @@ class Learned:
             stakes = question.stakes(self.before, n, delta) if question.bets else 0.0
             found.append(question.p_values(self.seen, stakes))
         return np.array(found)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCaps(Caps):
+    """Caps within groups that each have a threshold of their own: column k of `vectors` are thresholds of the k-th of
+    `names`, and `seen` has the counts of a group at its column. The groups have equal parts of delta."""
+
+    vectors: Array
+    names: tuple[Any, ...]
+
+    @staticmethod
+    def level(goal: Goal) -> float:
+        return goal.delta / len({(question.view, question.keeps_above) for question in goal.questions})
+
+    def passed(self, goal: Goal) -> Flags:
+        """Whether every group has a threshold that passes."""
+        kept = {name: np.ones(len(self.thresholds), dtype=np.bool_) for name in self.names}
+        for question in goal.questions:
+            kept[question.view] &= within_cap(question, self.seen, self.level(goal))
+        return np.full(len(self.thresholds), all(one.any() for one in kept.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPath(Learned):
+    """Rows of `vectors` have a threshold for each of the groups in `names`: `thresholds` are their numbers. They were
+    laid, and their order fixed, by rows that promise nothing, so that the tests are those of `Learned`."""
+
+    vectors: Array
+    names: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +181,23 @@ class Ranked:
         return np.array([question.p_values(self.seen) for question in questions])
 
 
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A falling grid of thresholds with weighted counts, the p-values of each constraint at them and what passed. The
+    rows are not kept, so that nothing else can be asked of them."""
+
+    thresholds: Array
+    seen: ByView
+    p: Array
+    usable: Flags
+
+    def passed(self, goal: Goal) -> Flags:
+        return self.usable
+
+    def p_values(self, questions: Sequence[Question], delta: float) -> Array:
+        return self.p
+
+
 def within_cap(question: Question, seen: ByView, level: float) -> Flags:
     """Which thresholds keep a cap on one rate with probability ``1 - level``: at most ``n - k`` rows are beyond them,
     with the k of `order_statistic.rank`."""
@@ -167,4 +228,5 @@ def _share(question: Question) -> float:
     return -low / (high - low)
 
 
-Trial = Caps | Learned | Ranked  # thresholds, what was `seen` at them, and which of them `passed`
+# Thresholds, what was `seen` at them, and which of them `passed`; those by group are kinds of the first two.
+Trial = Caps | Learned | Ranked | Weighted

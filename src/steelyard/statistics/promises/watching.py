@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ from scipy.special import betaln
 Array = NDArray[np.float64]
 
 HALF_LIVES = (100.0, 1000.0, 10_000.0)  # paying rows: a sudden break is seen by the first, a creeping one by the last
-BLOCK = 256  # rows between two payments out of the reserve: some rows per step of the loop, and no more
+BLOCK = 256  # rows between two payments out of the reserve
+AT_ONCE = 64  # blocks in one step of the loop: their arrays stay in the cache
 DOUBTS = 20.0  # rows without a mean that are added to those seen: a few bad rows at the start are no evidence
 BOLDEST = 0.5  # of the fortune that one row may take
 RICHEST = 600.0  # the logarithm of a fortune that is not added to: nobody asks for more, and 700 would overflow
@@ -57,14 +59,14 @@ class Fortune:
     @property
     def evidence(self) -> float:
         """What has been won, with what is left in the reserve: 1 at the start."""
-        return float(self.capital.sum()) + _reserve(self.n_paid // BLOCK)
+        return float(self.capital.sum() + _reserve(self.n_paid // BLOCK))
 
     def after(self, paid: Array, most: float, goal: float) -> tuple[Fortune, int | None]:
         """The state after some payments, and the number of the first at which the evidence reached `goal`. `most` is
         the largest amount that can be paid."""
         state, reached, done = self, None, 0
         while done < len(paid):
-            part = paid[done : done + BLOCK - state.n_paid % BLOCK]
+            part = paid[done : done + AT_ONCE * BLOCK - state.n_paid % BLOCK]
             state, evidence = state._step(part, most)
             if reached is None and evidence.max() >= goal:
                 reached = done + int(np.argmax(evidence >= goal))
@@ -72,9 +74,12 @@ class Fortune:
         return state, reached
 
     def _step(self, paid: Array, most: float) -> tuple[Fortune, Array]:
-        """Within one block: the fortune after each row."""
+        """Some blocks, the last of which may be unfinished: the state, and the evidence after each row."""
         ahead = np.concatenate([[0.0], paid])  # stakes know the rows before only
-        ends, paths = [], []
+        begun, n_paid = self.n_paid % BLOCK, self.n_paid + len(paid)
+        first, last = self.n_paid // BLOCK, n_paid // BLOCK
+        won = np.zeros((len(HALF_LIVES), -(-(begun + len(paid)) // BLOCK) * BLOCK))  # logarithms; 0 beyond these rows
+        ends = []
         for k, half_life in enumerate(HALF_LIVES):
             keep = 0.5 ** (1.0 / half_life)
             starts = (self.sums[k], self.squares[k], self.weights[k])
@@ -84,19 +89,29 @@ class Fortune:
             ]
             mean, square = decayed[0][:-1] / (decayed[2][:-1] + DOUBTS), decayed[1][:-1] / (decayed[2][:-1] + 1e-300)
             stake = np.clip(-mean / np.maximum(square, 1e-300), 0.0, BOLDEST / most)
-            won = math.log(max(self.capital[k], 1e-300)) + np.cumsum(np.log1p(-stake * paid))
-            paths.append(np.exp(np.minimum(won, RICHEST)))
+            won[k, begun : begun + len(paid)] = np.log1p(-stake * paid)
             ends.append([part[-1] for part in decayed])
-        n_paid = self.n_paid + len(paid)
-        block = n_paid // BLOCK
-        capital = np.array([path[-1] for path in paths])
-        if n_paid % BLOCK == 0:
-            capital = capital + (_reserve(block - 1) - _reserve(block)) / len(capital)
-        evidence = np.sum(paths, axis=0) + _reserve(self.n_paid // BLOCK)
+        paths, capital = _laid_out(won, self.capital, first, last)
+        evidence = paths.sum(axis=0)[begun : begun + len(paid)]
+        evidence += _reserve(np.arange(self.n_paid, n_paid) // BLOCK)
         sums, squares, weights = np.array(ends).T
         best = max(self.best, float(evidence.max()))
         good = self.n_good + int(np.count_nonzero(paid > 0.0))
         return Fortune(capital, sums, squares, weights, n_paid, good, best), evidence
+
+
+def _laid_out(won: Array, capital: Array, first: int, last: int) -> tuple[Array, Array]:
+    """The fortunes after each row of the blocks from `first` on, given the logarithm of what each row multiplies them
+    by, and at the end; the blocks before `last` are finished, and what the reserve pays then is added."""
+    within = np.cumsum(won.reshape(len(won), -1, BLOCK), axis=2)
+    begins = np.empty(within.shape[:2])
+    for b in range(within.shape[1]):
+        begins[:, b] = np.log(np.maximum(capital, 1e-300))
+        capital = np.exp(np.minimum(begins[:, b] + within[:, b, -1], RICHEST))
+        if first + b < last:
+            capital = capital + (_reserve(first + b) - _reserve(first + b + 1)) / len(capital)
+    paths = np.exp(np.minimum(begins[:, :, None] + within, RICHEST))
+    return paths.reshape(won.shape), capital
 
 
 def _decayed(values: Array, keep: float, start: float) -> Array:
@@ -107,7 +122,7 @@ def _decayed(values: Array, keep: float, start: float) -> Array:
     return found
 
 
-def _reserve(block: int) -> float:
+def _reserve(block: Any) -> Any:
     """What is left of the half that is laid out later, after so many blocks: ``1/2 (1 - sum 1 / (b (b + 1)))``."""
     return 0.5 / (block + 1.0)
 
