@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from steelyard._core import line_search, solve_master
 
 from reference.cost_sensitive import loss_value
 from reference.line_search import hinge_step
+from steelyard._core import line_search, solve_master
 
 
 def ray(seed, n=60, d=4):
