@@ -223,7 +223,7 @@ static void test_chosen_rows() {
         for (Index j = 0; j < data.d; ++j) columns.push_back(static_cast<std::int32_t>(j));
         starts.push_back(static_cast<std::int64_t>(columns.size()));
     }
-    test_chosen<DenseChosen>(DenseRows<double>{data.X.data(), data.n, data.d}, data);
+    test_chosen<DenseChosen<double>>(DenseRows<double>{data.X.data(), data.n, data.d}, data);
     test_chosen<SparseChosen>(SparseRows<double>{data.X.data(), columns.data(), starts.data(), data.n, data.d}, data);
 }
 
@@ -231,7 +231,7 @@ static void test_sample() {
     Data data = make(5000, 3);
     for (Index i = 0; i < data.n; ++i) data.y[i] = i % 50 ? -1.0 : 1.0;
     const DenseRows<double> rows{data.X.data(), data.n, data.d};
-    Sample<DenseChosen> sample;
+    Sample<DenseChosen<double>> sample;
     sample.draw(rows, data.y.data(), nullptr, 1000, 7, nullptr);
     double sum[2] = {0, 0};
     for (Index k = 0; k < sample.chosen.n; ++k) sum[sample.chosen.positive[k] != 0] += sample.chosen.weight[k];

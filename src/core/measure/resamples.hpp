@@ -72,24 +72,38 @@ struct RunningDraws {
     }
 };
 
+// The last row first: so many before `end`.
+template <class Sum>
+STEELYARD_CLONES void add_before(const DrawnRows& rows, const Ranked* end, Index count, RunningDraws<Sum>& sums) {
+    for (; count > 0; --count) {
+        const auto i = static_cast<Index>((--end)->mass);
+        sums.add(rows.of(i), static_cast<Sum>(rows.weight_of(i)));
+    }
+}
+
 // From the highest score down: what lies above each cut (ascending), into cuts x 2 draws; then the shares of it.
 template <class Sum>
-STEELYARD_CLONES void walk_down(const DrawnRows& rows, const std::vector<Ranked>& order, const double* cuts,
-                                Index count, double* above) {
+void walk_down(const DrawnRows& rows, const std::vector<Ranked>& order, const double* cuts, Index count, double* above,
+               const Stop* stop) {
     RunningDraws<Sum> sums(rows.draws);
     const Index draws = rows.draws;
-    Index at = rows.n - 1;
-    const auto take = [&] {
-        const auto i = static_cast<Index>(order[at--].mass);
-        sums.add(rows.of(i), static_cast<Sum>(rows.weight_of(i)));
+    const Ranked* end = order.data() + order.size();  // from here on they are counted
+    const auto go_to = [&](const Ranked* to) {
+        while (end != to) {
+            check(stop);
+            const Index some = std::min<Index>(end - to, rows_a_look);
+            add_before(rows, end, some, sums);
+            end -= some;
+        }
     };
     for (Index c = count - 1; c >= 0; --c) {
-        while (at >= 0 && to_score(order[at].key) > cuts[c]) take();
+        go_to(std::upper_bound(order.data(), end, cuts[c],
+                               [](double cut, const Ranked& row) { return cut < to_score(row.key); }));
         double* const to = above + c * 2 * draws;
         for (Index k = 0; k < draws; ++k) to[k] = static_cast<double>(sums.in[k]);
         for (Index k = 0; k < draws; ++k) to[draws + k] = static_cast<double>(sums.out[k]);
     }
-    while (at >= 0) take();
+    go_to(order.data());
     std::vector<double> per(sums.in.begin(), sums.in.end());
     per.insert(per.end(), sums.out.begin(), sums.out.end());
     for (double& sum : per) sum = sum > 0 ? 1 / sum : 1.0;
@@ -105,9 +119,9 @@ inline std::vector<double> shares_above(const DrawnRows& rows, const double* sco
     sorted.sort(stop);
     std::vector<double> above(static_cast<std::size_t>(count * 2 * rows.draws));
     if (rows.weight)
-        walk_down<double>(rows, sorted.rows, cuts, count, above.data());
+        walk_down<double>(rows, sorted.rows, cuts, count, above.data(), stop);
     else
-        walk_down<std::uint32_t>(rows, sorted.rows, cuts, count, above.data());
+        walk_down<std::uint32_t>(rows, sorted.rows, cuts, count, above.data(), stop);
     return above;
 }
 
