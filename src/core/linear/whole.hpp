@@ -22,6 +22,9 @@ public:
         if constexpr (R::is_dense) {
             x_.resize(static_cast<std::size_t>(d * block_step));
             row_.assign(static_cast<std::size_t>(row_step(d)), 0.0);
+        } else {  // all the room that a row can need: nothing may be thrown where it is filled
+            columns_.reserve(static_cast<std::size_t>(d));
+            values_.reserve(static_cast<std::size_t>(d));
         }
     }
 
