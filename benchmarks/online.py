@@ -13,6 +13,7 @@ least 2.2, 3 and 0.9 times, and half the read bandwidth.
 import ctypes
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,9 @@ from sklearn.linear_model import SGDClassifier
 
 import steelyard as sy
 import steelyard.measures as m
-from _run import write
+from _run import interleaved, write
 from steelyard.solvers.stream.learner import Learner
 from steelyard.solvers.stream.problem import Pass, Problem
-from stream_rows import interleaved
 
 REPEATS = 40
 WANTED = {
@@ -99,7 +99,7 @@ def jobs_for(X, y, shuffle):
 
 def measure(X, y, shuffle, repeats=REPEATS):
     values = X.data if sp.issparse(X) else X
-    found = interleaved({**jobs_for(X, y, shuffle), "read": values.sum}, repeats)
+    found = interleaved({**jobs_for(X, y, shuffle), "read": values.sum}, repeats, time.thread_time)
     read = values.nbytes / found["read"]
     return {
         "rows": X.shape[0],

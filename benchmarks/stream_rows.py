@@ -17,7 +17,7 @@ from sklearn.linear_model import SGDClassifier
 
 import steelyard as sy
 import steelyard.measures as m
-from _run import write
+from _run import interleaved, write
 
 CAP = {"measure": m.Recall(), "subject_to": m.fpr <= 0.05}
 KINDS = {
@@ -39,17 +39,6 @@ SPARSE = {
     "62,000 columns, as words": (62_000, True), "62,000 columns, as hashes": (62_000, False),
     "2^20 columns, as words": (1 << 20, True), "2^20 columns, as hashes": (1 << 20, False),
 }  # fmt: skip
-
-
-def interleaved(jobs, repeats):
-    """The least time of each job on the processor, run in turns."""
-    best = dict.fromkeys(jobs, np.inf)
-    for _ in range(repeats):
-        for name, job in jobs.items():
-            start = time.thread_time()
-            job()
-            best[name] = min(best[name], time.thread_time() - start)
-    return best
 
 
 def dense(n=300_000, d=54):
@@ -78,7 +67,7 @@ def kinds(repeats=25):
         )
         for name, options in KINDS.items()
     }
-    found = interleaved(jobs, repeats)
+    found = interleaved(jobs, repeats, time.thread_time)
     return {
         name: {"rows_per_s": len(y) / t, "share_of_plain": found["plain"] / t, "in_claim": name in NAMED}
         for name, t in found.items()
@@ -96,6 +85,7 @@ def against_sgd(repeats=12):
                 "read": X.data.sum,
             },
             repeats,
+            time.thread_time,
         )
         rows = {who: len(y) / t for who, t in found.items()}
         out[name] = {"rows_per_s": rows, "times_sgd": found["sgd"] / found["ours"]}
