@@ -110,14 +110,14 @@ def judge(folder, out):
             found["records"] = [r for r in found["records"] if r["set"] != name]
             for goal, (_, cap) in GOALS.items():
                 for contender, (held, test) in contenders(scores, name, goal).items():
+                    record = {"set": name, "rows": len(z["y"]), "simulated": name not in (*SETS, *SMALL)}
+                    record |= {"goal": goal, "contender": contender, "value": [], "exact": []}  # over the seeds
                     for seed in range(len(held)):
                         truth = [z["y"][z[part][seed]] for part in ("judge", "test")]
-                        record = {"set": name, "rows": len(z["y"]), "goal": goal, "seed": seed, "contender": contender}
-                        record["simulated"] = name not in (*SETS, *SMALL)
                         for key, rule in (("value", "shrunk" if cap is None else "settled"), ("exact", "exact")):
                             cut = threshold(goal, held[seed], truth[0], rule)
-                            record[key] = value_of(goal, truth[1], test[seed] > cut)
-                        found["records"].append(record)
+                            record[key].append(round(value_of(goal, truth[1], test[seed] > cut), 6))
+                    found["records"].append(record)
             keep(found)
             print(name, flush=True)
 

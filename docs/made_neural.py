@@ -24,32 +24,37 @@ def quality_table(found, simulated=False):
     records = [r for r in found["records"] if r["simulated"] == simulated]
     if not records:
         return "*No results yet: run `python benchmarks/neural.py`.*"
-    by = {(r["set"], r["goal"], r["seed"], r["contender"]): r for r in records}
+    by = {(r["set"], r["goal"], r["contender"]): r for r in records}
     rows = []
     for goal in dict.fromkeys(r["goal"] for r in records):
-        ours = [(key, r) for key, r in by.items() if key[1] == goal and key[3] == OURS]
+        ours = [r for r in records if (r["goal"], r["contender"]) == (goal, OURS)]
         for opponent, words in OPPONENTS.items():
-            pairs = [(key[0], r["value"], by[(*key[:3], opponent)]) for key, r in ours]
-            exact = _summary([(name, value - theirs["exact"]) for name, value, theirs in pairs])
-            same = _summary([(name, value - theirs["value"]) for name, value, theirs in pairs])
+            theirs = [by[r["set"], goal, opponent] for r in ours]
+            exact, same = (
+                _summary([np.subtract(r["value"], one[key]) for r, one in zip(ours, theirs, strict=True)])
+                for key in ("exact", "value")
+            )
             rows.append((goal, words, exact[0], " / ".join(exact[1:]), same[0], " / ".join(same[1:])))
     header = ("goal", "against", "their threshold exact", "won / tied / lost", "their threshold by our rule", "")
     sets = dict.fromkeys(r["set"] for r in records)
-    seeds = len({r["seed"] for r in records})
+    seeds = len(records[0]["value"])
     note = f"{len(sets)} sets ({', '.join(sets)}), {seeds} seeds; thresholds are set on the same rows left out."
     return markdown(header, rows) + f"\n\n{note} A set is won or lost if its mean is two standard errors from 0."
 
 
-def _summary(pairs):
-    differences = np.array([d for _, d in pairs])
+def _summary(by_set):
+    """Of differences, an array over the seeds for each set."""
     won = tied = lost = 0
-    for name in dict.fromkeys(name for name, _ in pairs):
-        of_set = np.array([d for n, d in pairs if n == name])
-        error = of_set.std(ddof=1) / np.sqrt(len(of_set)) if len(of_set) > 1 else np.inf
-        won, lost = won + (of_set.mean() > 2 * error), lost + (of_set.mean() < -2 * error)
-        tied += abs(of_set.mean()) <= 2 * error
-    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else float("nan")
-    return f"{differences.mean():+.4f} ± {error:.4f}", str(won), str(tied), str(lost)
+    for one in by_set:
+        error = _error(one)
+        won, lost = won + (one.mean() > 2 * error), lost + (one.mean() < -2 * error)
+        tied += abs(one.mean()) <= 2 * error
+    every = np.concatenate(by_set)
+    return f"{every.mean():+.4f} ± {_error(every):.4f}", str(won), str(tied), str(lost)
+
+
+def _error(values):
+    return values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.inf
 
 
 def overhead_table(found):
