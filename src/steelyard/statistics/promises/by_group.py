@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...measures.groups import GapConstraint
 from .. import frontier
 from ..group_thresholds import GroupChoice, Joint, Points, once, points_of, proposals, taken
 from .counts import ByView, Counts, Scored
@@ -67,7 +68,7 @@ def keep_by_group(rows: Scored, before: Scored | None, asked: Asked, *, seed: in
 def path(before: Scored, goal: Goal, asked: Asked, n_rows: float) -> Array:
     """Combinations that no other beats in both margin and measure, from the largest margin on."""
     points = points_of(before)
-    joint = Joint.of(points, asked.measure, [c for c in asked.constraints if c.needs_groups and not _is_within(c)])
+    joint = Joint.of(points, asked.measure, [c for c in asked.constraints if isinstance(c, GapConstraint)])
     margins = {name: _margins(name, one, points, goal, n_rows) for name, one in points.items()}
     found = []
     for spare, share in SPARE:
@@ -86,10 +87,6 @@ def path(before: Scored, goal: Goal, asked: Asked, n_rows: float) -> Array:
     if len(kept) > POINTS:
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, POINTS).astype(np.intp))]
     return np.column_stack([points[name].thresholds[places[kept, k]] for k, name in enumerate(names)])
-
-
-def _is_within(constraint: Any) -> bool:
-    return hasattr(constraint, "group")
 
 
 def _margins(name: Any, one: Points, points: dict[Any, Points], goal: Goal, n_rows: float) -> Array:
