@@ -38,6 +38,7 @@ def constraint_kernel(
     tally, batch, line, multiplier, last, slope, pull, gain, prevalence,
     RUNNING: tl.constexpr, SIDE: tl.constexpr, DOWN: tl.constexpr, UP: tl.constexpr, LOW: tl.constexpr,
     HIGH: tl.constexpr, LEAST_SLACK: tl.constexpr, FLOOR: tl.constexpr, SHARE_POWER: tl.constexpr,
+    STEEPEST: tl.constexpr,
 ):  # fmt: skip
     """`numbers.observe` and the weights of `numbers.refresh`, by one program of one warp; the batch is zero afterwards.
     All is loaded before anything is stored."""
@@ -79,6 +80,9 @@ def constraint_kernel(
     falls = (neg < 0.0) | (pos < 0.0)
     neg = tl.where(falls, tl.exp(SHARE_POWER * tl.log(1.0 - p)), neg)
     pos = tl.where(falls, tl.exp(SHARE_POWER * tl.log(p)), pos)
+    # A slope without end, as numbers._guarded has it: infinity less itself is no number.
+    neg = tl.where(neg - neg == 0.0, neg, STEEPEST)
+    pos = tl.where(pos - pos == 0.0, pos, STEEPEST)
     total = neg + pos
     neg = tl.maximum(tl.where(total > 0.0, neg / total, 1.0 - p), FLOOR * (1.0 - p))
     pos = tl.maximum(tl.where(total > 0.0, pos / total, p), FLOOR * p)

@@ -20,24 +20,9 @@ from typing import Any
 
 from ..measures import Constraint, Measure
 from ..solvers.stream.problem import NeymanPearson, choose_solver
+from . import figures as of
 from . import numbers
 from ._torch import torch
-from .figures import (
-    CLIP,
-    DOWN,
-    FLOOR,
-    HIGH,
-    LEAST_SLACK,
-    LOW,
-    MASS,
-    REWARD,
-    RIGHT,
-    ROWS,
-    SHARE_POWER,
-    STALE,
-    STEEPEST,
-    UP,
-)
 from .nested import Nest
 
 Tensor = torch.Tensor
@@ -105,7 +90,7 @@ class Duals(torch.nn.Module):
         """Of a negative and of a positive row."""
         if self.task.guard:
             return self.pull
-        mass = self._by_class(MASS)
+        mass = self._by_class(of.MASS)
         return self.pull * mass.sum() / torch.where(mass > 0.0, mass, torch.ones_like(mass))
 
     # -- after it -----------------------------------------------------------------------------------------------
@@ -124,8 +109,8 @@ class Duals(torch.nn.Module):
             self._look()
 
     def _look(self) -> None:
-        p, mass = self.share(), self.tally[0, MASS]
-        stale = mass >= STALE * self.looked_at
+        p, mass = self.share(), self.tally[0, of.MASS]
+        stale = mass >= of.STALE * self.looked_at
         self.slope.copy_(torch.where(stale, self._slopes(p), self.slope))
         self.looked_at.copy_(torch.where(stale, mass, self.looked_at))
         if self.task.constraint is not None:
@@ -141,7 +126,7 @@ class Duals(torch.nn.Module):
 
     def forget(self, keep: float) -> None:
         """The rows seen so far count as a share of what they were; how many they were stays known."""
-        self.tally[:, MASS:] *= keep
+        self.tally[:, of.MASS :] *= keep
         self.looked_at.zero_()
         self._mass, self._looked_at = None if self._mass is None else keep * self._mass, 0.0
 
@@ -153,7 +138,7 @@ class Duals(torch.nn.Module):
             self._mass = None
             return True
         self._mass += exact_rows
-        if self._mass < STALE * self._looked_at:
+        if self._mass < of.STALE * self._looked_at:
             return False
         self._looked_at = self._mass
         return True
@@ -165,7 +150,7 @@ class Duals(torch.nn.Module):
         return torch.stack((self.tally[0, column] - pos, pos))
 
     def running_share(self) -> Tensor:
-        mass = self.tally[:, MASS]
+        mass = self.tally[:, of.MASS]
         return (mass[1] + 0.5) / (mass[0] + 1.0) if self.task.guard else mass[1] / mass[0]
 
     def share(self) -> Any:
@@ -173,18 +158,18 @@ class Duals(torch.nn.Module):
         return self.running_share() if self.task.prevalence is None else self.task.prevalence
 
     def sample_size(self) -> Tensor:
-        return self.tally[0, ROWS].clamp(min=1.0)
+        return self.tally[0, of.ROWS].clamp(min=1.0)
 
     def mean_credit(self, counts: bool) -> Tensor:
         """The rates of negatives and positives, or means of their rewards; halfway from 1/2 under the guard."""
-        mass, credit = self._by_class(MASS), self._by_class(RIGHT if counts else REWARD)
+        mass, credit = self._by_class(of.MASS), self._by_class(of.RIGHT if counts else of.REWARD)
         if self.task.guard:
             return (credit + 0.5) / (mass + 1.0)
         return credit / torch.where(mass > 0.0, mass, torch.ones_like(mass))
 
     def rates(self) -> tuple[Tensor, Tensor]:
         """TPR and TNR, or their surrogates, where logarithms and roots have finite slopes."""
-        neg, pos = self.mean_credit(self.task.counts).clamp(CLIP, 1.0 - CLIP)
+        neg, pos = self.mean_credit(self.task.counts).clamp(of.CLIP, 1.0 - of.CLIP)
         return pos, neg
 
     # -- weights ------------------------------------------------------------------------------------------------
@@ -207,10 +192,10 @@ class Duals(torch.nn.Module):
         slope = self.slope if self.task.constraint is None else self.slope + self._pull_of_constraint(p)
         shares = torch.stack((1.0 - p, p)) if isinstance(p, Tensor) else self.slope.new_tensor([1.0 - p, p])
         # Where a measure falls in a rate its slope would reward mistakes.
-        slope = torch.where((slope < 0.0).any(), shares**SHARE_POWER, slope)
-        slope = torch.nan_to_num(slope, nan=STEEPEST, posinf=STEEPEST)
+        slope = torch.where((slope < 0.0).any(), shares**of.SHARE_POWER, slope)
+        slope = torch.nan_to_num(slope, nan=of.STEEPEST, posinf=of.STEEPEST)
         total = slope.sum()
-        part = torch.maximum(torch.where(total > 0.0, slope / total, shares), FLOOR * shares)
+        part = torch.maximum(torch.where(total > 0.0, slope / total, shares), of.FLOOR * shares)
         running = shares
         if self.task.prevalence is not None:  # rows of a class count by their share in the batches that come
             share = self.running_share()
@@ -218,14 +203,14 @@ class Duals(torch.nn.Module):
         return part / part.sum() / running
 
     def _to_the_letter(self, batch: Tensor) -> None:
-        mass, p = self._by_class(MASS), self.share()
+        mass, p = self._by_class(of.MASS), self.share()
         if self.task.constraint is not None:
             return self._weigh_constraint(p)
         size = self.sample_size()
-        credit = batch[:, RIGHT if self.task.counts else REWARD]
+        credit = batch[:, of.RIGHT if self.task.counts else of.REWARD]
         block = torch.stack((credit[0] - credit[1], credit[1])) * mass.sum()
         block = block / torch.where(mass > 0.0, mass, torch.ones_like(mass))
-        found = [nest.step(block, batch[0, MASS], mass.sum(), self.rates(), p, size) for nest in self.nests]
+        found = [nest.step(block, batch[0, of.MASS], mass.sum(), self.rates(), p, size) for nest in self.nests]
         pull = found[0]
         if len(found) == 2:
             pull = pull - self.nests[0].value() / self.nests[1].value() * found[1]
@@ -252,10 +237,10 @@ class Duals(torch.nn.Module):
         positive one if only it counts: right rows and wrong rows each by their own factor, as often as there are."""
         slopes, perfect = self.line[:2].flip(0), self.line.sum()  # of negatives and positives
         by_class = torch.stack((batch[0] - batch[1], batch[1]))
-        rows, mass = by_class[:, ROWS], by_class[:, MASS]
+        rows, mass = by_class[:, of.ROWS], by_class[:, of.MASS]
         seen, one = rows > 0.0, torch.ones_like(rows)
         counts = self.task.counts and self.task.guard
-        value = by_class[:, RIGHT if counts else REWARD] / torch.where(mass > 0.0, mass, one)
+        value = by_class[:, of.RIGHT if counts else of.REWARD] / torch.where(mass > 0.0, mass, one)
         self.last.copy_(torch.where(seen, value, self.last))
         other = self.mean_credit(self.task.counts) if self.task.guard else self.last
         rest = slopes.flip(0) * other.flip(0) + self.line[2]  # the slack without the class at hand
@@ -266,10 +251,10 @@ class Duals(torch.nn.Module):
             log = self._factor(weight * (slopes * reward + rest), perfect).log()
             logs = logs + torch.where(times > 0.0, times * log, torch.zeros_like(times))
         lam = self.multiplier * torch.where((slopes[0] != 0.0) | (slopes[1] == 0.0), logs[0], logs[1]).exp()
-        self.multiplier.copy_(lam.clamp(LOW, HIGH) if self.task.guard else lam)
+        self.multiplier.copy_(lam.clamp(of.LOW, of.HIGH) if self.task.guard else lam)
 
     def _factor(self, slack: Tensor, perfect: Tensor) -> Tensor:
         if not self.task.guard:
             return (1.0 - self.gain * slack).clamp(min=0.0)
-        gain = self.gain / self._by_class(MASS).clamp(min=1e-300).sqrt()
-        return (1.0 - gain * slack / perfect.clamp(min=LEAST_SLACK)).clamp(DOWN, UP)
+        gain = self.gain / self._by_class(of.MASS).clamp(min=1e-300).sqrt()
+        return (1.0 - gain * slack / perfect.clamp(min=of.LEAST_SLACK)).clamp(of.DOWN, of.UP)

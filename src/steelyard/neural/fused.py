@@ -58,6 +58,7 @@ def weigh(duals: Duals, scores: Any, labels: Any, learns: bool) -> tuple[Any, An
                 held["tally"], into, held["line"], held["multiplier"], held["last"], held["slope"], held["pull"],
                 duals.gain, share, RUNNING=duals.task.prevalence is None, SIDE=side, DOWN=of.DOWN, UP=of.UP,
                 LOW=of.LOW, HIGH=of.HIGH, LEAST_SLACK=of.LEAST_SLACK, FLOOR=of.FLOOR, SHARE_POWER=of.SHARE_POWER,
+                STEEPEST=of.STEEPEST,
                 num_warps=1,
             )  # fmt: skip
     duals.look_if_due(n)

@@ -13,23 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import evaluate_tape
+from . import figures as of
 from ._torch import torch
-from .figures import (
-    CLIP,
-    DOWN,
-    FLOOR,
-    HIGH,
-    LEAST_SLACK,
-    LOW,
-    MASS,
-    REWARD,
-    RIGHT,
-    ROWS,
-    SHARE_POWER,
-    STALE,
-    STEEPEST,
-    UP,
-)
 
 if TYPE_CHECKING:
     from .duals import Duals
@@ -52,7 +37,7 @@ def step(duals: Duals, scores: np.ndarray, labels: np.ndarray) -> tuple[Any, Any
     if duals.task.constraint is not None:
         _move_multiplier(duals, tally.tolist(), batch)
         refresh(duals)
-    elif float(tally[0, MASS]) >= STALE * held["looked_at"].item():
+    elif float(tally[0, of.MASS]) >= of.STALE * held["looked_at"].item():
         refresh(duals)
     return torch.from_numpy(row), torch.from_numpy(positive.astype(kind))
 
@@ -85,27 +70,27 @@ def refresh(duals: Duals) -> None:
     held = duals._buffers  # past `Module.__getattr__`, which takes a microsecond a name
     tally = held["tally"].tolist()
     constrained = duals.task.constraint is not None
-    stale = tally[0][MASS] >= STALE * held["looked_at"].item()
+    stale = tally[0][of.MASS] >= of.STALE * held["looked_at"].item()
     if not stale and not constrained:
         return
     running = _share(tally)
     p = running if duals.task.prevalence is None else duals.task.prevalence
     slope = held["slope"].numpy()
     if stale:
-        neg, pos = (min(max(rate, CLIP), 1.0 - CLIP) for rate in _credit(tally, duals.task.counts))
-        point = np.array([[pos, neg, p, 0.5 / max(tally[0][ROWS], 1.0)]])
+        neg, pos = (min(max(rate, of.CLIP), 1.0 - of.CLIP) for rate in _credit(tally, duals.task.counts))
+        point = np.array([[pos, neg, p, 0.5 / max(tally[0][of.ROWS], 1.0)]])
         gradient = evaluate_tape(*duals.tape, point)[1]
         slope[0], slope[1] = gradient[0, 1], gradient[0, 0]
-        held["looked_at"].fill_(tally[0][MASS])
+        held["looked_at"].fill_(tally[0][of.MASS])
     neg, pos = slope.tolist()
     if constrained:
-        line, lam = _line(duals, p, tally[0][ROWS]), held["multiplier"].item()
+        line, lam = _line(duals, p, tally[0][of.ROWS]), held["multiplier"].item()
         neg, pos = neg + lam * line[1], pos + lam * line[0]
     held["pull"].numpy()[:] = _guarded(neg, pos, p, running)
 
 
 def _share(tally: list[Line]) -> float:
-    return (tally[1][MASS] + 0.5) / (tally[0][MASS] + 1.0)
+    return (tally[1][of.MASS] + 0.5) / (tally[0][of.MASS] + 1.0)
 
 
 def _credit(tally: list[Line], by_counts: bool) -> Pair:
@@ -119,11 +104,11 @@ def _guarded(neg: float, pos: float, p: float, running: float) -> Pair:
     """The weights of a row of each class from the slopes: see `Duals._guarded`."""
     n = 1.0 - p
     if neg < 0.0 or pos < 0.0:
-        neg, pos = n**SHARE_POWER, p**SHARE_POWER
-    neg, pos = (x if math.isfinite(x) else STEEPEST for x in (neg, pos))
+        neg, pos = n**of.SHARE_POWER, p**of.SHARE_POWER
+    neg, pos = (x if math.isfinite(x) else of.STEEPEST for x in (neg, pos))
     total = neg + pos
     neg, pos = (neg / total, pos / total) if total > 0.0 else (n, p)
-    neg, pos = max(neg, FLOOR * n), max(pos, FLOOR * p)
+    neg, pos = max(neg, of.FLOOR * n), max(pos, of.FLOOR * p)
     total = neg + pos
     return neg / total / (1.0 - running), pos / total / running
 
@@ -143,22 +128,22 @@ def _move_multiplier(duals: Duals, tally: list[Line], batch: list[Line]) -> None
     side = 0 if duals.side_is_negative else 1
     by_class = [[x - y for x, y in zip(*batch, strict=True)], batch[1]]
     last = held["last"].numpy()
-    column = RIGHT if duals.task.counts else REWARD
+    column = of.RIGHT if duals.task.counts else of.REWARD
     for k, one in enumerate(by_class):
-        if one[ROWS] > 0.0:
-            last[k] = one[column] / one[MASS] if one[MASS] > 0.0 else 0.0
+        if one[of.ROWS] > 0.0:
+            last[k] = one[column] / one[of.MASS] if one[of.MASS] > 0.0 else 0.0
     n_rows, mass, *_ = by_class[side]
     if not n_rows > 0.0:
         return
     slopes, value = (b, a), float(last[side])
     rest = slopes[1 - side] * _credit(tally, duals.task.counts)[1 - side] + c
-    seen = tally[1][MASS] if side else tally[0][MASS] - tally[1][MASS]
-    gain = duals.gain / math.sqrt(max(seen, 1e-300)) / max(a + b + c, LEAST_SLACK)
+    seen = tally[1][of.MASS] if side else tally[0][of.MASS] - tally[1][of.MASS]
+    gain = duals.gain / math.sqrt(max(seen, 1e-300)) / max(a + b + c, of.LEAST_SLACK)
     weight = mass / n_rows
     parts = ((1.0, value * n_rows), (0.0, (1.0 - value) * n_rows)) if duals.task.counts else ((value, n_rows),)
     log = 0.0  # a product over a large batch would not fit into a number
     for reward, times in parts:
         if times > 0.0:
-            log += times * math.log(min(max(1.0 - gain * weight * (slopes[side] * reward + rest), DOWN), UP))
+            log += times * math.log(min(max(1.0 - gain * weight * (slopes[side] * reward + rest), of.DOWN), of.UP))
     lam = held["multiplier"]
-    lam.fill_(min(max(lam.item() * math.exp(min(max(log, -700.0), 700.0)), LOW), HIGH))
+    lam.fill_(min(max(lam.item() * math.exp(min(max(log, -700.0), 700.0)), of.LOW), of.HIGH))
