@@ -88,7 +88,8 @@ public:
             check(stop_);
             const double gap = largest_gap(left, waiting.back());
             if (gap > problem_.tol && is_worth_splitting(left, waiting.back())) {
-                waiting.push_back(solve((left.tau + waiting.back().tau) / 2, &left.solution));
+                const Solution middle = between(left, waiting.back());
+                waiting.push_back(solve((left.tau + waiting.back().tau) / 2, &middle));
                 continue;
             }
             if (gap > problem_.tol && gap > path_.gap) {
@@ -144,6 +145,34 @@ private:
         // Newton starts from w alone, and a dozen knots may be waiting with a number a row each.
         if (is_newton()) std::vector<double>().swap(knot.solution.share);
         return knot;
+    }
+
+    // The middle of two chords, whose gap is known: a knot starts there.
+    Solution between(const Knot& left, const Knot& right) const {
+        Solution middle;
+        middle.rounding = left.solution.rounding;
+        middle.w = middle_of(left.solution.w, right.solution.w);
+        if (left.solution.share.empty() || right.solution.share.empty()) return middle;
+        middle.pull = middle_of(left.v, right.v);
+        middle.share = std::vector<double>(left.solution.share.size());
+        // Multipliers are linear between knots, and shares are multipliers by costs; costs of 0 leave them as they are.
+        const auto share = [](double b0, double c0, double b1, double c1) {
+            return c0 + c1 > 0 ? std::min((c0 * b0 + c1 * b1) / (c0 + c1), 1.0) : 0.0;
+        };
+        in_pieces(rows_.n_rows, rows_a_piece, stop_, [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) {
+                const bool positive = problem_.y[i] > 0;
+                middle.share[i] = share(left.solution.share[i], positive ? 1 - left.tau : left.tau,
+                                        right.solution.share[i], positive ? 1 - right.tau : right.tau);
+            }
+        });
+        return middle;
+    }
+
+    static std::vector<double> middle_of(const std::vector<double>& a, const std::vector<double>& b) {
+        std::vector<double> middle(a.size());
+        for (std::size_t j = 0; j < a.size(); ++j) middle[j] = (a[j] + b[j]) / 2;
+        return middle;
     }
 
     void measure(Knot& knot, const CostPair& pair) const {
