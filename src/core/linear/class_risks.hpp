@@ -76,9 +76,14 @@ public:
                 const Stop& stop) {
         each(tracks, stop, [&](auto loss, Index k, Point& p) {
             std::vector<Kink> kinks = borrow();
-            const ClassCost cost{y_, weight_, {caps[2 * k], caps[2 * k + 1]}};
-            const Ray<ClassCost> ray{n_, cost, p.m.data(), p.ahead.data(), wp[k], pp[k]};
-            steps[k] = (this->*may_throw(&ClassRisks::step<decltype(loss)>))(loss, ray, kinks, stop);
+            const auto along = [&](const auto& cost) {
+                using Cost = std::decay_t<decltype(cost)>;
+                const Ray<Cost> ray{n_, cost, p.m.data(), p.ahead.data(), wp[k], pp[k]};
+                return (this->*may_throw(&ClassRisks::step<decltype(loss), Cost>))(loss, ray, kinks, stop);
+            };
+            const double negative = caps[2 * k], positive = caps[2 * k + 1];
+            steps[k] = weight_ ? along(ClassCost<true>{y_, weight_, negative, positive})
+                               : along(ClassCost<false>{y_, weight_, negative, positive});
             give_back(std::move(kinks));
         });
     }
@@ -117,11 +122,17 @@ private:
         std::vector<double> m;      // margins at the best point
         std::vector<double> ahead;  // m_t - m; after `move` the margins where the cut is taken
     };
+    // Two kinds, so that no loop asks at every row whether there are weights.
+    template <bool weighted>
     struct ClassCost {
         const double* y;
         const double* weight;
-        double cap[2];
-        STEELYARD_INLINE double operator()(Index i) const { return cap[y[i] > 0] * (weight ? weight[i] : 1.0); }
+        double negative, positive;
+        STEELYARD_INLINE double operator()(Index i) const {
+            const double cap = y[i] > 0 ? positive : negative;
+            if constexpr (weighted) return cap * weight[i];
+            return cap;
+        }
     };
 
     STEELYARD_INLINE double weight(Index i) const { return weight_ ? weight_[i] : 1.0; }
@@ -177,8 +188,8 @@ private:
         out[1] = sum[1];
     }
 
-    template <class L>
-    STEELYARD_CLONES double step(L, const Ray<ClassCost>& ray, std::vector<Kink>& kinks, const Stop& stop) const {
+    template <class L, class Cost>
+    STEELYARD_CLONES double step(L, const Ray<Cost>& ray, std::vector<Kink>& kinks, const Stop& stop) const {
         return best_step<L>(ray, kinks, &stop);
     }
 
