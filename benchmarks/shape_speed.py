@@ -135,8 +135,10 @@ def measure_classifier():
 def neyman_pearson():
     import steelyard as sy
 
+    # Folds are drawn in another way than they were, and with them goes the number of machines (14 or 15 for one seed).
     X, y = data("spambase", 1500)
-    return float(sy.NeymanPearsonClassifier(0.05, random_state=0).fit(X, y).predict(X).sum())
+    fits = [sy.NeymanPearsonClassifier(0.05, random_state=seed).fit(X, y) for seed in range(10)]
+    return float(sum(fitted.predict(X).sum() for fitted in fits))
 
 
 @cache

@@ -16,6 +16,7 @@ log n) at worst for the losses that `confusion` lists with a fast search.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,8 +65,8 @@ class State:
     @property
     def gap(self) -> float:
         """Bounds ``(objective - optimum) / objective``; inf where nothing is certified."""
-        if not (np.isfinite(self.objective) and np.isfinite(self.bound)):
-            return np.inf
+        if not (math.isfinite(self.objective) and math.isfinite(self.bound)):
+            return math.inf
         return max(0.0, (self.objective - self.bound) / self.objective) if self.objective > 0.0 else 0.0
 
 
@@ -146,15 +147,15 @@ def _cut(
     svm: _core.StructuralSvm, tol: float, share: float, max_iter: int, callback: Callable[[State], None] | None
 ) -> tuple[State, Status]:
     """Cuts until the gap is small enough."""
-    state, status = State(0, np.inf, 0.0), Status(Ended.LIMIT)
+    state = State(0, math.inf, 0.0)
     while state.n_iter < max_iter:
         slack = share * state.objective if state.n_iter else 0.0
         objective, bound, ended, where = svm.step(slack)
-        state, status = State(state.n_iter + 1, objective, bound), Status.of(ended, where)
+        state = State(state.n_iter + 1, objective, bound)
         if callback is not None:
             callback(state)
-        if status.ended is Ended.TROUBLE:
-            return replace(state, bound=0.0), status
+        if ended == Ended.TROUBLE:
+            return replace(state, bound=0.0), Status.of(ended, where)
         if state.gap <= tol:
             return state, SOLVED
     return state, Status(Ended.LIMIT, f"{state.n_iter} cuts, with a relative gap of {state.gap:.2g}")
