@@ -5,8 +5,8 @@
 BASELINE_PYTHON is an interpreter that has the version to compare with installed; this one has the other. Each side is
 one long-lived process that makes its data ready once; the jobs alternate between the two, one after the other, and the
 best time of each counts, in seconds of the processor. Where a process finds its memory is luck that lasts as long as it
-does (5 % either way), so there are three pairs of processes. Every job returns a number (an objective, a count), so that a job
-that became fast by doing something else shows. Claim: no job takes more than 3 % longer than before. Needs
+does (5 % either way), so there are three pairs of processes. Every job returns a number (an objective, a count), so
+that a job that became fast by doing something else shows. Claim: no job takes more than 3 % longer than before. Needs
 STEELYARD_DATA.
 """
 
