@@ -1,6 +1,7 @@
 """Counting, slowly and plainly: loops, grids and the bootstrap."""
 
 import numpy as np
+from scipy.optimize import minimize
 
 
 def acc(called, y, batch_called):
@@ -48,3 +49,20 @@ def bootstrap_interval(t, y, batch, confidence, draws, rng):
         high, low, mean = (rng.choice(part, len(part)).mean() for part in (pos, neg, batch))
         found.append(np.clip((mean - low) / (high - low), 0.0, 1.0))
     return np.quantile(found, [0.5 - confidence / 2, 0.5 + confidence / 2])
+
+
+def calibrated(z, y, k, pull, ridge):
+    """Softmax regression of labels on scores (n, K): W = t I + D, with pull on D; row by row, gradients by differences."""
+
+    def unpack(flat):
+        return flat[0] * np.eye(k) + flat[1 : 1 + k * k].reshape(k, k), flat[1 + k * k :]
+
+    def loss(flat):
+        W, b = unpack(flat)
+        total = 0.5 * ridge * flat[0] ** 2 + 0.5 * pull * (flat[1 : 1 + k * k] ** 2).sum()
+        for row, label in zip(z, y, strict=True):
+            logits = row @ W + b
+            total += np.log(np.exp(logits).sum()) - logits[label]
+        return total
+
+    return unpack(minimize(loss, np.zeros(1 + k * k + k), method="BFGS", options={"gtol": 1e-3}).x)
