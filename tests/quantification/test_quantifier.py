@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.quantification.quantifier import METHODS
+from steelyard.quantification._counting import METHODS
 
 X, Y = make_classification(900, 6, weights=[0.7], flip_y=0.05, class_sep=0.9, random_state=0)
 X3, Y3 = make_classification(1500, 8, n_informative=5, n_classes=3, class_sep=1.5, random_state=1)

@@ -66,3 +66,42 @@ def calibrated(z, y, k, pull, ridge):
         return total
 
     return unpack(minimize(loss, np.zeros(1 + k * k + k), method="BFGS", options={"gtol": 1e-3}).x)
+
+
+def kernel_densities(rows, t, y, k, bandwidth):
+    """One pair of rows at a time."""
+    found = np.zeros((len(rows), k))
+    for i, row in enumerate(rows):
+        for j in range(k):
+            found[i, j] = np.mean([np.exp(-np.sum((row - c) ** 2) / (2 * bandwidth**2)) for c in t[y == j]])
+    return found
+
+
+def energy_distance(p, t, y, batch):
+    """By all pairs: twice between mixture and batch, less within the mixture, less within the batch."""
+
+    def between(a, b):
+        return np.mean([np.abs(row - other).sum() for row in a for other in b])
+
+    parts = [t[y == j] for j in range(len(p))]
+    across = sum(p[j] * between(part, batch) for j, part in enumerate(parts))
+    within = sum(p[i] * p[j] * between(a, b) for i, a in enumerate(parts) for j, b in enumerate(parts))
+    return 2 * across - within - between(batch, batch)
+
+
+def hellinger(p, t, y, batch, bins):
+    """Sum over the coordinates of the squared distance between histograms of mixture and batch."""
+    total = 0.0
+    for c in range(t.shape[1]):
+        shares = [np.histogram(part[:, c], bins, (0, 1))[0] / len(part) for part in (t[y == j] for j in range(len(p)))]
+        seen = np.histogram(batch[:, c], bins, (0, 1))[0] / len(batch)
+        total += 1 - np.sqrt(seen * sum(share * h for share, h in zip(p, shares, strict=True))).sum()
+    return total
+
+
+def least_on_simplex(loss, k):
+    """From several starts, by a general solver."""
+    sums = {"type": "eq", "fun": lambda p: p.sum() - 1}
+    starts = [np.full(k, 1 / k), *(np.full(k, 0.1 / k) + 0.9 * np.eye(k)[j] for j in range(k))]
+    found = [minimize(loss, s, method="SLSQP", bounds=[(0, 1)] * k, constraints=sums, tol=1e-12) for s in starts]
+    return min(found, key=lambda one: one.fun).x

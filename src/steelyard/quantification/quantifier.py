@@ -8,7 +8,7 @@ and the labelled rows that judge them are in `_crossfit`, the mathematics in `st
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,32 +27,12 @@ from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
 from ..statistics import prevalence
-from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
+from ._counting import METHODS, PLAIN, Counted, Judged, count
+from ._crossfit import LabelledRows, ScoredBatch, cross_fit
 
 Array = NDArray[np.float64]
 
-METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms")
 AUTO = "aemq"
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """What held-out rows say of the models: their likelihood, and how they are called and scored in every class."""
-
-    held: CrossFit
-    likelihood: prevalence.Likelihood
-    log_f: Array  # of the held-out rows
-    calls: prevalence.ClassMeans
-
-    @classmethod
-    def of(cls, held: CrossFit, n_classes: int) -> Judged:
-        likelihood = prevalence.Likelihood.fit(held.scores, held.y, n_classes, held.weight)
-        calls = prevalence.ClassMeans.of(np.eye(n_classes)[held.called], held.y, held.weight)
-        return cls(held, likelihood, likelihood(held.scores), calls)
-
-    def means_at(self, at: Array) -> prevalence.ClassMeans:
-        """Of the posteriors at a prevalence."""
-        return prevalence.ClassMeans.of(prevalence.posteriors(self.log_f, at), self.held.y, self.held.weight)
 
 
 class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
@@ -67,11 +47,12 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     classifier : classifier, default=None
         Any with `decision_function` or `predict_proba`; logistic regression if None. One that knows two classes only is
         used one against the rest.
-    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "ms"}, default="auto"
+    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "ms", "kdey", "edy", "dys"}, default="auto"
         "cc" counts predictions and "pcc" sums probabilities; "acc" and "pacc" are these, adjusted; "emq" is the
         prevalence of largest likelihood; "ms" the median of "acc" over all thresholds; "aemq" is "pacc" with the
-        probabilities at the prevalence that "emq" found, and "auto" stands for it. Probabilities are calibrated on
-        held-out scores.
+        probabilities at the prevalence that "emq" found, and "auto" stands for it. "kdey", "edy" and "dys" match the
+        distribution of the probabilities, by kernel densities, energy distance and histograms. Probabilities are
+        calibrated on held-out scores.
     cv : int, float, splitter or "prefit", default=5
         Folds, each with a model of its own; a held-out share; or a fitted classifier, with new rows to judge it by.
         Folds take the rows as they come: give a splitter with ``shuffle=True`` for rows in an order that matters.
@@ -161,7 +142,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             self.method_, self.classes_, self.prevalence_ = method, classes, shares
             self._judged, self.informative_ = judged, means.informative
             show_features(self, judged.held.models[0].classifier)
-        if not self.informative_ and method not in ("cc", "pcc"):
+        if not self.informative_ and method not in PLAIN:
             warnings.warn(
                 "held-out rows of different classes are scored alike, so a batch says nothing of its prevalence: "
                 "that of the labelled rows is returned",
@@ -174,7 +155,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The prevalence of each class in the population that the batch came from, in the order of ``classes_``."""
-        return self._count(self._score(X))[0]
+        return self._count(self._score(X)).estimate
 
     def predict_interval(self, X: Any, confidence: float = 0.95) -> Array:
         """Low and high for each class, (2, n_classes): the prevalences that a test at ``1 - confidence`` keeps.
@@ -196,48 +177,16 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         k = len(self.classes_)
         if not self.informative_:
             return np.repeat([[0.0], [1.0]], k, axis=1)
-        _, batch, means = self._count(scored, weight)
-        centre = prevalence.adjusted(batch.mean, means)
-        ends = [prevalence.interval(batch, means, centre, c, confidence) for c in range(k)]
+        found = self._count(scored, weight)
+        centre = prevalence.adjusted(found.batch.mean, found.means)
+        ends = [prevalence.interval(found.batch, found.means, centre, c, confidence) for c in range(k)]
         return np.column_stack(ends)
 
-    def _count(
-        self, scored: ScoredBatch, weight: Array | None = None
-    ) -> tuple[Array, prevalence.Batch, prevalence.ClassMeans]:
-        """The estimate, with the memberships of the batch and their means by class, on which an interval rests."""
-        method, k, judged = self.method_, len(self.classes_), self._judged
-        n_models, n = scored.called.shape
-        weight = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-        estimate: Array | None = None
-        if method in ("cc", "acc"):
-            memberships, means = np.eye(k)[scored.called], judged.calls
-        else:
-            log_f = judged.likelihood(scored.scores)
-            at = judged.likelihood.prevalence
-            if method in ("emq", "aemq"):
-                estimate = prevalence.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
-                at = prevalence.inside(estimate)
-            elif method == "ms":
-                estimate = self._sweep(scored, log_f)
-            memberships, means = prevalence.posteriors(log_f, at), judged.means_at(at)
-        batch = prevalence.Batch(memberships, weight)
-        if method in ("cc", "pcc"):
-            estimate = batch.mean
-        elif not self.informative_:
-            estimate = self.prevalence_.copy()
-        elif estimate is None or method == "aemq":
-            estimate = prevalence.adjusted(batch.mean, means)
-        return estimate, batch, means
-
-    def _sweep(self, scored: ScoredBatch, log_f: Array) -> Array:
-        """Median sweep: on the scores of two classes, on the posterior of each class against the rest of several."""
-        held, k, at = self._judged.held, len(self.classes_), self._judged.likelihood.prevalence
-        if k == 2:
-            share = prevalence.median_sweep(held.scores[:, 0], held.y == 1, scored.scores, held.weight)
-            return self.prevalence_.copy() if share is None else np.array([1.0 - share, share])
-        ours, theirs = (prevalence.posteriors(f, at) for f in (self._judged.log_f, log_f))
-        shares = [prevalence.median_sweep(ours[:, c], held.y == c, theirs[..., c], held.weight) for c in range(k)]
-        return prevalence.one_or_nothing([self.prevalence_[c] if s is None else s for c, s in enumerate(shares)])
+    def _count(self, scored: ScoredBatch, weight: Array | None = None) -> Counted:
+        found = count(self.method_, self._judged, scored, self.prevalence_, weight)
+        if self.informative_ or self.method_ in PLAIN:
+            return found
+        return replace(found, estimate=self.prevalence_.copy())
 
     def get_metadata_routing(self) -> MetadataRouter:
         return router_of(self, "classifier", self.classifier, self.cv)

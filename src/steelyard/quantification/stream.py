@@ -32,8 +32,9 @@ from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Ch
 from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
 from ..statistics import drift, prevalence
+from ._counting import METHODS
 from ._crossfit import ScoredBatch
-from .quantifier import METHODS, Quantifier
+from .quantifier import Quantifier
 
 Array = NDArray[np.float64]
 
@@ -181,7 +182,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """Of each class in the window, in the order of ``classes_``."""
         with in_turn(self):
             scored, weight = self._window()
-            return self._quantifier._count(scored, weight)[0]
+            return self._quantifier._count(scored, weight).estimate
 
     def interval(self, confidence: float = 0.95) -> Array:
         """Low and high for the prevalence in the population of the window, (2, n_classes)."""

@@ -260,6 +260,12 @@ class Batch:
         """The number of rows of equal weight that would tell as much."""
         return 1.0 / float(self.weight @ self.weight)
 
+    @property
+    def pooled(self) -> tuple[Array, Array]:
+        """Memberships of all models together, (models n, K), and their weights."""
+        n_models, _, k = self.memberships.shape
+        return self.memberships.reshape(-1, k), np.tile(self.weight / n_models, n_models)
+
 
 def interval(
     batch: Batch, rates: ClassMeans, prevalence: Array, cls: int, confidence: float, grid: int = 2001
