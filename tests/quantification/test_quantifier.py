@@ -180,6 +180,24 @@ def test_no_information_falls_back_to_the_training_prevalence(method):
     np.testing.assert_array_equal(q.predict_interval(X[400:]), [[0, 0], [1, 1]])
 
 
+def test_two_classes_that_are_alike_do_not_hide_the_third():
+    rng = np.random.default_rng(0)
+
+    def draw(n, p):
+        y = rng.choice(3, n, p=p)
+        return rng.normal(size=(n, 2)) + 3.0 * (y == 2)[:, None], y
+
+    X, y = draw(900, [0.3, 0.3, 0.4])
+    with pytest.warns(UserWarning, match="the classes 0 and 1 are scored alike"):
+        q = sy.Quantifier(random_state=0).fit(X, y)
+    assert q.informative_
+    batch = draw(500, [0.05, 0.05, 0.9])[0]
+    assert q.predict(batch)[2] == pytest.approx(0.9, abs=0.05)
+    width = np.diff(q.predict_interval(batch), axis=0)[0]
+    assert width[2] < 0.15
+    assert (width[:2] >= 0.1).all()  # of the tenth that both have, either may have it all
+
+
 def test_what_is_refused():
     q = sy.Quantifier().fit(X[:400], Y[:400])
     with pytest.raises(ValueError, match="the batch is empty"):

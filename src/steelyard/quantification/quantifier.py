@@ -63,7 +63,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     prevalence_ : ndarray of shape (n_classes,)
-        Of the labelled rows. Returned for every batch when held-out rows of two classes are scored alike
+        Of the labelled rows. Returned for every batch when held-out rows of all classes are scored alike
         (`informative_` is False; `fit` warns), by all methods but "cc" and "pcc".
     method_ : str
     informative_ : bool
@@ -142,10 +142,19 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             self.method_, self.classes_, self.prevalence_ = method, classes, shares
             self._judged, self.informative_ = judged, means.informative
             show_features(self, judged.held.models[0].classifier)
-        if not self.informative_ and method not in PLAIN:
+        if method in PLAIN:
+            return
+        if not self.informative_:
             warnings.warn(
                 "held-out rows of different classes are scored alike, so a batch says nothing of its prevalence: "
                 "that of the labelled rows is returned",
+                stacklevel=3,
+            )
+        elif means.alike:
+            first, second = (classes.tolist()[c] for c in means.alike[0])
+            warnings.warn(
+                f"held-out rows of the classes {first!r} and {second!r} are scored alike: a batch hardly says how many "
+                "of them are of one and how many of the other, as their intervals show",
                 stacklevel=3,
             )
 

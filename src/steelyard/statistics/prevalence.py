@@ -187,17 +187,24 @@ class ClassMeans:
         return found
 
     @property
-    def informative(self) -> bool:
-        """Whether the class means differ by more than their own standard errors: no class is called like another."""
+    def alike(self) -> list[tuple[int, int]]:
+        """Pairs of classes whose means differ by no more than their own standard errors."""
         k = len(self.rows)
         noise = np.array([self.spread(c).sum() for c in range(k)]) / self.sizes
+        found = []
         for i in range(k):
             for j in range(i):
                 gap = self.mean[:, i] - self.mean[:, j]
                 # 1e-18: means of numbers in [0, 1] are equal up to 1e-9 only if they are equal but for rounding.
                 if (gap**2).sum() <= max(noise[i] + noise[j], 1e-18):
-                    return False
-        return k > 1 and not (k == 2 and self.mean[1, 1] <= self.mean[1, 0])
+                    found.append((j, i))
+        return found
+
+    @property
+    def informative(self) -> bool:
+        """Whether any classes are told apart; of two, the second must also be called so more often than the first."""
+        k = len(self.rows)
+        return len(self.alike) < k * (k - 1) // 2 and not (k == 2 and self.mean[1, 1] <= self.mean[1, 0])
 
 
 def adjusted(mean: Array, rates: ClassMeans) -> Array:
