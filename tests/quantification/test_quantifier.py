@@ -63,6 +63,16 @@ def test_three_classes(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_region_of_three_classes(method):
+    q = sy.Quantifier(method=method, random_state=0).fit(X3[:700], Y3[:700])
+    region = q.predict_region(at([0.1, 0.2, 0.7], X3, Y3, 400, 700), confidence=0.99)
+    assert [0.1, 0.2, 0.7] in region
+    assert [0.3, 0.2, 0.5] not in region
+    assert region.centre in region
+    assert 0.0 < region.share_of_simplex(2000) < 0.2
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_row_order_is_irrelevant(method):
     q = sy.Quantifier(method=method, random_state=0).fit(X[:400], Y[:400])
     order = np.random.default_rng(1).permutation(300)
@@ -178,6 +188,7 @@ def test_no_information_falls_back_to_the_training_prevalence(method):
     assert not q.informative_
     np.testing.assert_allclose(q.predict(X[400:]), [1 - Y[:400].mean(), Y[:400].mean()])
     np.testing.assert_array_equal(q.predict_interval(X[400:]), [[0, 0], [1, 1]])
+    assert [0.0, 1.0] in q.predict_region(X[400:])
 
 
 def test_two_classes_that_are_alike_do_not_hide_the_third():
@@ -204,6 +215,8 @@ def test_what_is_refused():
         q.predict(X[:0])
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         q.predict_interval(X, confidence=95)
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        q.predict_region(X, confidence=1.0)
     with pytest.raises(ValueError, match="method must be one of 'auto', 'cc'"):
         sy.Quantifier(method="best").fit(X, Y)
     with pytest.raises(ValueError, match="only one class"):

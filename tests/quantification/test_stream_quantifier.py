@@ -43,6 +43,8 @@ def test_is_the_quantifier_on_the_window():
         q.update(X[start : {0: 300, 300: 350, 350: 1200, 1200: 1700}[start]])
     np.testing.assert_allclose(q.prevalence_, q._quantifier.predict(X[-500:]), atol=1e-9)
     np.testing.assert_allclose(q.interval(0.9), q._quantifier.predict_interval(X[-500:], confidence=0.9), atol=1e-9)
+    ours, theirs = (r.p_value([0.3, 0.7]) for r in (q.region(), q._quantifier.predict_region(X[-500:])))
+    assert ours == pytest.approx(theirs, rel=1e-6)
 
 
 def test_chunks_do_not_matter():

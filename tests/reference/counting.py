@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.stats import f as f_distribution
 
 
 def acc(called, y, batch_called):
@@ -105,3 +106,31 @@ def least_on_simplex(loss, k):
     starts = [np.full(k, 1 / k), *(np.full(k, 0.1 / k) + 0.9 * np.eye(k)[j] for j in range(k))]
     found = [minimize(loss, s, method="SLSQP", bounds=[(0, 1)] * k, constraints=sums, tol=1e-12) for s in starts]
     return min(found, key=lambda one: one.fun).x
+
+
+def region_p_value(p, t, y, batch):
+    """Hotelling's test of a prevalence, one class and one row at a time; `batch` (models, n, K)."""
+    k, n = len(p), batch.shape[1]
+    d = k - 1
+    parts = [t[y == j][:, :d] for j in range(k)]
+    means = [part.mean(axis=0) for part in parts]
+    covariances = []
+    for j in range(k):
+        total = sum(np.outer(row - means[j], row - means[j]) for row in parts[j]) / len(parts[j])
+        for other in range(k):
+            gap = means[other] - means[j]
+            total = total + np.outer(gap, gap) / ((k - 1) * (len(parts[j]) + 2))
+        covariances.append(total)
+    expected = sum(p[j] * means[j] for j in range(k))
+    within = sum(p[j] * covariances[j] for j in range(k))
+    between = sum(p[j] * np.outer(means[j] - expected, means[j] - expected) for j in range(k))
+    shared = np.trace(np.cov(batch.mean(axis=0).T, bias=True)) / np.trace(np.cov(batch.reshape(-1, k).T, bias=True))
+    total = shared * (within + between) / n + sum(p[j] ** 2 * covariances[j] / len(parts[j]) for j in range(k))
+    off = batch.mean(axis=(0, 1))[:d] - expected
+    t2 = off @ np.linalg.solve(total, off)
+    doubt = 0.0
+    for j in range(k):
+        share = (shared * p[j] / n + p[j] ** 2 / len(parts[j])) * np.linalg.solve(total, covariances[j])
+        doubt += (np.trace(share @ share) + np.trace(share) ** 2) / (len(parts[j]) - 1)
+    freedom = (d + d**2) / doubt
+    return f_distribution.sf(t2 * (freedom - d + 1) / (freedom * d), d, freedom - d + 1)

@@ -27,6 +27,7 @@ from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
 from ..statistics import prevalence
+from ..statistics.region import Evidence, PrevalenceRegion
 from ._counting import METHODS, PLAIN, Counted, Judged, count
 from ._crossfit import LabelledRows, ScoredBatch, cross_fit
 
@@ -176,6 +177,15 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
         return self._interval(self._score(X), confidence)
 
+    def predict_region(self, X: Any, confidence: float = 0.95) -> PrevalenceRegion:
+        """The vectors of prevalences, all classes together, that a test at ``1 - confidence`` keeps.
+
+        Intervals hold each its own class; the region holds all at once: ``p in q.predict_region(batch)``.
+        """
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
+        return self._region(self._score(X), confidence)
+
     def _score(self, X: Any) -> ScoredBatch:
         check_is_fitted(self)
         if n_rows(X) == 0:
@@ -190,6 +200,13 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         centre = prevalence.adjusted(found.batch.mean, found.means)
         ends = [prevalence.interval(found.batch, found.means, centre, c, confidence) for c in range(k)]
         return np.column_stack(ends)
+
+    def _region(self, scored: ScoredBatch, confidence: float, weight: Array | None = None) -> PrevalenceRegion:
+        found = self._count(scored, weight)
+        if not self.informative_:
+            return PrevalenceRegion(found.estimate, confidence, None)
+        centre = prevalence.adjusted(found.batch.mean, found.means)
+        return PrevalenceRegion(centre, confidence, Evidence.of(found.batch, found.means))
 
     def _count(self, scored: ScoredBatch, weight: Array | None = None) -> Counted:
         found = count(self.method_, self._judged, scored, self.prevalence_, weight)

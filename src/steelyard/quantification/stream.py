@@ -32,6 +32,7 @@ from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Ch
 from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
 from ..statistics import drift, prevalence
+from ..statistics.region import PrevalenceRegion
 from ._counting import METHODS
 from ._crossfit import ScoredBatch
 from .quantifier import Quantifier
@@ -191,6 +192,14 @@ class StreamQuantifier(Checked, BaseEstimator):
         with in_turn(self):
             scored, weight = self._window()
             return self._quantifier._interval(scored, confidence, weight)
+
+    def region(self, confidence: float = 0.95) -> PrevalenceRegion:
+        """The vectors of prevalences of the window's population, all classes together, that a test keeps."""
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
+        with in_turn(self):
+            scored, weight = self._window()
+            return self._quantifier._region(scored, confidence, weight)
 
     def _start(self, y: NDArray[Any], classes: Any) -> None:
         self._check_parameters()

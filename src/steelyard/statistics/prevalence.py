@@ -289,8 +289,10 @@ def interval(
     rest = np.where(np.arange(k) == cls, 0.0, prevalence)
     rest = rest / rest.sum() if rest.sum() > 0.0 else np.where(np.arange(k) == cls, 0.0, 1.0 / (k - 1))
     gap = m[cls] - rest @ m
-    # As if one more row of each class had the other's score: a class seen without error is not known to be without.
-    v = np.array([float(rates.spread(c, combine)) for c in range(k)]) + gap**2 / (counts + 2.0)
+    # As if one more row of each class had another's score: a class seen without error is not known to be without. Rows
+    # of other classes have that of this one in one of K - 1 cases.
+    strays = np.where(np.arange(k) == cls, 1.0, 1.0 / (k - 1))
+    v = np.array([float(rates.spread(c, combine)) for c in range(k)]) + gap**2 * strays / (counts + 2.0)
     p = np.linspace(0.0, 1.0, grid)[:, None]
     shares = p * (np.arange(k) == cls) + (1.0 - p) * rest
     expected = shares @ m
