@@ -268,6 +268,19 @@ def test_weights_of_whole_numbers_are_repetitions(method):
     np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=2e-5)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_of_whole_numbers_are_repetitions_of_three_classes_too(method):
+    model = LogisticRegression().fit(X3[:300], Y3[:300])
+    w = np.random.default_rng(0).integers(0, 4, 300)
+    often = np.repeat(np.arange(300, 600), w)
+    weighted = sy.Quantifier(model, method=method, cv="prefit").fit(X3[300:600], Y3[300:600], sample_weight=w)
+    repeated = sy.Quantifier(model, method=method, cv="prefit").fit(X3[often], Y3[often])
+    np.testing.assert_allclose(weighted.prevalence_, repeated.prevalence_)
+    batch = at([0.2, 0.3, 0.5], X3, Y3, 300, 600)
+    # The ridge of the calibration counts rows, and there are more repeated ones.
+    np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=0.01)
+
+
 @pytest.mark.parametrize("size", [1.0, 1 / 400, 1e6])
 def test_equal_weights_of_any_size_change_nothing(size):
     plain, weighted = sy.Quantifier().fit(X[:400], Y[:400]), sy.Quantifier()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._border import check_form
@@ -48,6 +49,9 @@ class ScoredBatch:
 
     called: Codes
     scores: Array
+
+    def part(self, rows: RowNumbers) -> ScoredBatch:
+        return ScoredBatch(self.called[:, rows], self.scores[:, rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +92,8 @@ class CrossFit:
         return ScoredBatch(np.stack([called for called, _ in parts]), np.stack([scores for _, scores in parts]))
 
 
-def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits) -> CrossFit:
-    """Fit one model to each split, or take the fitted one for "prefit"."""
+def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits, n_jobs: int | None = None) -> CrossFit:
+    """Fit one model to each split, so many at once, or take the fitted one for "prefit"."""
     if splits.prefit:
         check_is_fitted(classifier)
         model = ScaledClassifier.of(classifier, rows.classes, rows.X)
@@ -98,7 +102,8 @@ def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits) -> Cro
     if len(rows.classes) > 2 and not get_tags(classifier).classifier_tags.multi_class:
         classifier = OneVsRestClassifier(classifier)
     pairs = [(train, test) for train, test in splits.pairs if len(test)]
-    models = tuple(_fitted(clone(classifier), rows, train) for train, _ in pairs)
+    made = Parallel(n_jobs=n_jobs)(delayed(_fitted)(clone(classifier), rows, train) for train, _ in pairs)
+    models = tuple(made)
     judged = [model.responses(part_of(rows.X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
     left_out = np.concatenate([test for _, test in pairs])
     called, scores = (np.concatenate(parts) for parts in zip(*judged, strict=True))
