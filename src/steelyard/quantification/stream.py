@@ -65,7 +65,7 @@ class StreamQuantifier(Checked, BaseEstimator):
     memory : int, default=2000
         Labelled rows kept of each class, the latest.
     false_alarms : float, default=0.01
-        Expected number of false alarms in 10,000 rows. 0 raises none.
+        Expected number of false alarms in 10,000 rows, whichever class they are about. 0 raises none.
     cv, random_state
         As in `Quantifier`.
 
@@ -160,7 +160,9 @@ class StreamQuantifier(Checked, BaseEstimator):
             unseen = set(y.tolist()) - set(self.classes_.tolist())
             if unseen:
                 raise ValueError(
-                    f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}"
+                    f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}: a class "
+                    "that comes late moves the shares of all others. Name it in classes= of the first call, or begin "
+                    "again with fit"
                 )
             new = [X[np.flatnonzero(y == label)] for label in self.classes_]
             self._labelled = [_latest(old, part, self.memory) for old, part in zip(self._labelled, new, strict=True)]
@@ -171,7 +173,9 @@ class StreamQuantifier(Checked, BaseEstimator):
     def update(self, X: Any) -> StreamQuantifier:
         """Take unlabelled rows into the window."""
         if not hasattr(self, "_quantifier"):
-            raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
+            raise NotFittedError(
+                f"no models yet: call partial_fit with labelled rows of every class before update{self._missing()}"
+            )
         with in_turn(self), as_before(self):
             X = self._array(X)
             for start in range(0, X.shape[0], BLOCK):
@@ -200,6 +204,17 @@ class StreamQuantifier(Checked, BaseEstimator):
         with in_turn(self):
             scored, weight = self._window()
             return self._quantifier._region(scored, confidence, weight)
+
+    def _missing(self) -> str:
+        """Which classes have fewer than the two rows that a model needs, in words."""
+        if not hasattr(self, "classes_"):
+            return ""
+        few = [
+            label
+            for label, part in zip(self.classes_.tolist(), self._labelled, strict=True)
+            if part is None or part.shape[0] < 2
+        ]
+        return f"; so far there are none or one of {few}"
 
     def _start(self, y: NDArray[Any], classes: Any) -> None:
         self._check_parameters()
@@ -269,7 +284,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         window = sum(self._steps[1:], self._steps[0])
         if self.false_alarms == 0.0 or self._steps[0].size == 0 or self._before.size < window.size:
             return
-        compared = 1 if len(self.classes_) == 2 else len(self.classes_)
+        compared = 1 if len(self.classes_) == 2 else len(self.classes_)  # of two, one moves as the other does
         level = min(LARGEST_LEVEL, self.false_alarms / 1e4 * self._steps[0].size) / compared
         if drift.moved(window, self._before).min() <= level:
             self.n_alarms_ += 1
