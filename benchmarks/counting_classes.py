@@ -46,7 +46,7 @@ DEVELOPMENT = {
 MODEL = LogisticRegression(max_iter=1000)
 ROWS, LABELLED, FEWEST, SPLITS = 12_000, 2_000, 50, 5
 SIZE, BATCHES, GRID = 200, 50, 100
-OURS = ("auto", "emq", "pacc", "kdey", "edy", "dys")
+OURS = ("auto", "aemq", "emq", "pacc", "kdey", "edy", "dys")
 THEIRS = ("CC", "PCC", "ACC", "PACC", "EMQ", "KDEyML", "DMy", "EDy", "RLLS")
 DIVISIONS, DRAWS = 8, 40
 
@@ -210,7 +210,7 @@ def coverage():
 
 
 def choose():
-    """Methods with four classifiers, at most 1,000 labelled rows; and the error of "aemq" by the pull to one scale."""
+    """Methods with four classifiers, at most 1,000 labelled rows; and the default's error by the pull to one scale."""
     models = {
         "logistic": MODEL, "linear SVM": LinearSVC(), "naive Bayes": GaussianNB(),
         "forest": RandomForestClassifier(50, random_state=0),
@@ -225,7 +225,7 @@ def choose():
                 method: judged(sy.Quantifier(clone(model), method=method), (X[labelled], y[labelled]), {"upp": drawn})[
                     "upp"
                 ]
-                for method in ("acc", "pacc", "emq", "aemq", "kdey", "edy", "dys")
+                for method in ("acc", "pacc", "emq", "aemq", "blend", "kdey", "edy", "dys")
             }
         for pull in (prevalence.RIDGE, 1.0, 3.0, 10.0, 100.0):
             prevalence.PULL = pull

@@ -108,9 +108,8 @@ def least_on_simplex(loss, k):
     return min(found, key=lambda one: one.fun).x
 
 
-def region_p_value(p, t, y, batch):
-    """Hotelling's test of a prevalence, one class and one row at a time; `batch` (models, n, K)."""
-    k, n = len(p), batch.shape[1]
+def class_moments(t, y, k):
+    """Means and covariances by class of all memberships but the last, with one more row that has another's mean."""
     d = k - 1
     parts = [t[y == j][:, :d] for j in range(k)]
     means = [part.mean(axis=0) for part in parts]
@@ -121,16 +120,31 @@ def region_p_value(p, t, y, batch):
             gap = means[other] - means[j]
             total = total + np.outer(gap, gap) / ((k - 1) * (len(parts[j]) + 2))
         covariances.append(total)
+    return means, covariances, [len(part) for part in parts]
+
+
+def against(p, t, y, mean):
+    means, covariances, sizes = class_moments(t, y, len(p))
+    off = mean[:-1] - sum(share * m for share, m in zip(p, means, strict=True))
+    noise = sum(share**2 * v / n for share, v, n in zip(p, covariances, sizes, strict=True))
+    return off @ np.linalg.solve(noise, off)
+
+
+def region_p_value(p, t, y, batch):
+    """Hotelling's test of a prevalence, one class and one row at a time; `batch` (models, n, K)."""
+    k, n = len(p), batch.shape[1]
+    d = k - 1
+    means, covariances, sizes = class_moments(t, y, k)
     expected = sum(p[j] * means[j] for j in range(k))
     within = sum(p[j] * covariances[j] for j in range(k))
     between = sum(p[j] * np.outer(means[j] - expected, means[j] - expected) for j in range(k))
     shared = np.trace(np.cov(batch.mean(axis=0).T, bias=True)) / np.trace(np.cov(batch.reshape(-1, k).T, bias=True))
-    total = shared * (within + between) / n + sum(p[j] ** 2 * covariances[j] / len(parts[j]) for j in range(k))
+    total = shared * (within + between) / n + sum(p[j] ** 2 * covariances[j] / sizes[j] for j in range(k))
     off = batch.mean(axis=(0, 1))[:d] - expected
     t2 = off @ np.linalg.solve(total, off)
     doubt = 0.0
     for j in range(k):
-        share = (shared * p[j] / n + p[j] ** 2 / len(parts[j])) * np.linalg.solve(total, covariances[j])
-        doubt += (np.trace(share @ share) + np.trace(share) ** 2) / (len(parts[j]) - 1)
+        share = (shared * p[j] / n + p[j] ** 2 / sizes[j]) * np.linalg.solve(total, covariances[j])
+        doubt += (np.trace(share @ share) + np.trace(share) ** 2) / (sizes[j] - 1)
     freedom = (d + d**2) / doubt
     return f_distribution.sf(t2 * (freedom - d + 1) / (freedom * d), d, freedom - d + 1)

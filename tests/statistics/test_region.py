@@ -31,6 +31,13 @@ def test_p_values_are_those_of_the_slow_version(k):
     np.testing.assert_allclose(Evidence.of(batch, classes).p_values(points), slowly, rtol=1e-5, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_distance_by_the_chance_of_labelled_rows(k):
+    t, y, _, batch, classes = case(k)
+    p = np.random.default_rng(2).dirichlet(np.ones(k))
+    assert Evidence.of(batch, classes).against(p) == pytest.approx(slow.against(p, t, y, batch.mean), rel=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_two_classes_have_the_interval(seed):
     *_, batch, classes = case(2, 200, seed=seed)

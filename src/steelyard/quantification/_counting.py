@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statistics import matching, prevalence
+from ..statistics.region import Evidence
 from ._crossfit import CrossFit, ScoredBatch
 
 Array = NDArray[np.float64]
@@ -18,8 +19,8 @@ MATCHED: dict[str, Callable[[prevalence.Batch, prevalence.ClassMeans], Array]] =
     "edy": matching.energy,
     "dys": matching.histogram,
 }
-METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms", *MATCHED)
-AT_THE_LIKELIEST = ("emq", "aemq", *MATCHED)  # their intervals rest on memberships at the prevalence of "emq"
+METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "blend", "ms", *MATCHED)
+AT_THE_LIKELIEST = ("emq", "aemq", "blend", *MATCHED)  # their intervals rest on memberships at the prevalence of "emq"
 PLAIN = ("cc", "pcc")  # what is counted as it is, without labelled rows
 
 
@@ -77,7 +78,20 @@ def count(method: str, judged: Judged, scored: ScoredBatch, otherwise: Array, we
         estimate = batch.mean
     elif estimate is None or method == "aemq":
         estimate = prevalence.adjusted(batch.mean, means)
+    elif method == "blend":
+        estimate = _blend(estimate, batch, means)
     return Counted(estimate, batch, means)
+
+
+def _blend(likeliest: Array, batch: prevalence.Batch, means: prevalence.ClassMeans) -> Array:
+    """From the likeliest prevalence towards the adjusted one, as far as labelled rows speak against it.
+
+    "emq" is off where its likelihood is, "aemq" by the chance of few labelled rows. With T the squared distance of the
+    batch from what "emq" says, in units of that chance, T is K - 1 if there is nothing else: then both count alike.
+    """
+    t, d = Evidence.of(batch, means).against(likeliest), len(likeliest) - 1
+    blended: Array = likeliest + t / (t + d) * (prevalence.adjusted(batch.mean, means) - likeliest)
+    return blended
 
 
 def _sweep(judged: Judged, scored: ScoredBatch, log_f: Array, otherwise: Array) -> Array:

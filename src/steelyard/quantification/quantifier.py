@@ -35,7 +35,7 @@ from .protocols import UPP
 
 Array = NDArray[np.float64]
 
-AUTO = "aemq"
+AUTO, AUTO_OF_SEVERAL = "aemq", "blend"  # chosen on sets that no comparison shows (docs/counting.md)
 
 
 class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
@@ -50,12 +50,13 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     classifier : classifier, default=None
         Any with `decision_function` or `predict_proba`; logistic regression if None. One that knows two classes only is
         used one against the rest.
-    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "ms", "kdey", "edy", "dys"}, default="auto"
+    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "blend", "ms", "kdey", "edy", "dys"}, default="auto"
         "cc" counts predictions and "pcc" sums probabilities; "acc" and "pacc" are these, adjusted; "emq" is the
         prevalence of largest likelihood; "ms" the median of "acc" over all thresholds; "aemq" is "pacc" with the
-        probabilities at the prevalence that "emq" found, and "auto" stands for it. "kdey", "edy" and "dys" match the
-        distribution of the probabilities, by kernel densities, energy distance and histograms. Probabilities are
-        calibrated on held-out scores.
+        probabilities at the prevalence that "emq" found; "blend" goes from "emq" towards "aemq" as far as held-out rows
+        speak against "emq". "kdey", "edy" and "dys" match the distribution of the probabilities, by kernel densities,
+        energy distance and histograms. Probabilities are calibrated on held-out scores. "auto" stands for "aemq" with
+        two classes and for "blend" with more.
     cv : int, float, splitter or "prefit", default=5
         Folds, each with a model of its own; a held-out share; or a fitted classifier, with new rows to judge it by.
         Folds take the rows as they come: give a splitter with ``shuffle=True`` for rows in an order that matters.
@@ -151,7 +152,8 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
     def _take(self, classes: NDArray[Any], shares: Array, judged: Judged) -> None:
         """All that is learned, at once."""
-        method = AUTO if self.method == "auto" else self.method
+        auto = AUTO if len(classes) == 2 else AUTO_OF_SEVERAL
+        method = auto if self.method == "auto" else self.method
         means = judged.calls if method in ("cc", "acc") else judged.means_at(judged.likelihood.prevalence)
         with as_before(self):
             self.method_, self.classes_, self.prevalence_ = method, classes, shares

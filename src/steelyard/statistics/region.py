@@ -62,6 +62,13 @@ class Evidence:
         shared = float(t.mean(axis=0).var(axis=0).sum()) / whole if whole > 0.0 and batch.size >= FEW else 1.0
         return cls(batch.mean[: k - 1], batch.size, shared, means, covariances, sizes)
 
+    def against(self, p: Array) -> float:
+        """The squared distance of the batch from this prevalence, in units of what chance among labelled rows makes."""
+        noise = np.einsum("k,kab->ab", p**2 / self.sizes, self.covariances)
+        gap, d = self.mean - p @ self.class_means, len(self.mean)
+        noise += (FLOOR * np.trace(noise) / d + 1e-300) * np.eye(d)
+        return float(gap @ np.linalg.solve(noise, gap))
+
     def p_values(self, points: Array) -> Array:
         """How probable a batch as far from each prevalence (m, K) is if that is the right one."""
         parts = [self._p_values(points[at : at + AT_ONCE]) for at in range(0, len(points), AT_ONCE)]
