@@ -7,12 +7,22 @@ from made_tables import markdown
 
 
 def _values(found, setting, key):
-    """Methods that ran on all, and an array (sets, splits, methods)."""
-    splits = [[split[setting] for split in one["splits"]] for one in found["sets"].values()]
-    fewest = min(len(one) for one in splits)
-    every = [split for one in splits for split in one[:fewest]]
-    names = [who for who in every[0] if all("failed" not in split[who] for split in every)]
-    return names, np.array([[[split[who][key] for who in names] for split in one[:fewest]] for one in splits])
+    """Methods, an array (runs, methods) of the runs in which none failed, and the set of each run."""
+    runs = [(name, split[setting]) for name, one in found["sets"].items() for split in one["splits"]]
+    complete = [(name, run) for name, run in runs if not any("failed" in row for row in run.values())]
+    names = list(complete[0][1])
+    return names, np.array([[run[who][key] for who in names] for _, run in complete]), [name for name, _ in complete]
+
+
+def _failures(found, setting):
+    failed = [
+        f"{who} on {name}"
+        for name, one in found["sets"].items()
+        for split in one["splits"]
+        for who, row in split[setting].items()
+        if "failed" in row
+    ]
+    return f" Without the runs in which one failed: {', '.join(failed)}." if failed else ""
 
 
 def _bold(name):
@@ -23,10 +33,10 @@ def comparison(setting, protocol):
     """Mean ranks over sets and splits."""
 
     def table(found):
-        names, ae = _values(found, setting, protocol)
+        names, ae, of = _values(found, setting, protocol)
         rae, batch_s = (_values(found, setting, key)[1] for key in (f"{protocol}_rae", "batch_s"))
-        rank = mean_ranks(ae.reshape(-1, len(names)))
-        by_set = ae.mean(axis=1)
+        rank = mean_ranks(ae)
+        by_set = np.array([ae[np.array(of) == name].mean(axis=0) for name in dict.fromkeys(of)])
         rows = [
             (
                 _bold(names[k]),
@@ -39,7 +49,7 @@ def comparison(setting, protocol):
             for k in np.argsort(rank)
         ]
         header = ("", "mean rank", "absolute error", "its geometric mean over sets", "relative error", "one batch")
-        words = f"Over {ae.shape[0]} sets and {ae.shape[1]} splits of each. {_alone(names, ae)}"
+        words = f"Over {len(ae)} splits of {len(by_set)} sets. {_alone(names, ae)}{_failures(found, setting)}"
         return markdown(header, rows) + "\n\n" + words
 
     return table
@@ -48,7 +58,7 @@ def comparison(setting, protocol):
 def _alone(names, ae):
     """Mean ranks without our other methods, which would push down whoever is behind them."""
     kept = [k for k, name in enumerate(names) if name == "Quantifier auto" or not name.startswith("Quantifier")]
-    rank = dict(zip([names[k] for k in kept], mean_ranks(ae[..., kept].reshape(-1, len(kept))), strict=True))
+    rank = dict(zip([names[k] for k in kept], mean_ranks(ae[:, kept]), strict=True))
     ours = rank.pop("Quantifier auto")
     best = min(rank, key=rank.get)
     theirs = f"{rank[best]:.2f} ({best})"
@@ -58,10 +68,11 @@ def _alone(names, ae):
 def by_set(found):
     rows = []
     for setting, protocol in (("given", "upp"), ("own", "upp")):
-        names, ae = _values(found, setting, protocol)
+        names, ae, of = _values(found, setting, protocol)
         others = [k for k, name in enumerate(names) if not name.startswith("Quantifier")]
         ours = names.index("Quantifier auto")
-        for one, (name, about) in zip(ae, found["sets"].items(), strict=True):
+        for name, about in found["sets"].items():
+            one = ae[np.array(of) == name]
             best = min(others, key=lambda k: one[:, k].mean())
             gap = one[:, ours] - one[:, best]
             error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
