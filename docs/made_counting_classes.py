@@ -94,6 +94,8 @@ def by_set(found):
 
 
 def coverage(found):
+    if not found.get("coverage"):
+        return "*No results yet: run `python benchmarks/counting_classes.py coverage`.*"
     rows = []
     for name, one in found["coverage"].items():
         scatter = f"{min(one['region']):.0%} to {max(one['region']):.0%}"
@@ -114,6 +116,8 @@ def coverage(found):
 
 
 def choice(found):
+    if not found.get("choice"):
+        return "*No results yet: run `python benchmarks/counting_classes.py choose`.*"
     pulls = found["choice"]["pulls"].values()
     names = list(next(iter(pulls)))
     values = np.array([[one[name] for name in names] for one in pulls])
