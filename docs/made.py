@@ -13,6 +13,7 @@ from pathlib import Path
 import made_batch
 import made_classes
 import made_counting
+import made_counting_classes
 import made_faults
 import made_full_size
 import made_gpu
@@ -151,6 +152,7 @@ FROM = {  # tables made from a file of another name
     "gpu_kernel": "gpu",
     **made_classes.FROM,
     **made_counting.FROM,
+    **made_counting_classes.FROM,
     **made_neural.FROM,
     **made_faults.FROM,
     **made_neyman_pearson.FROM,
@@ -192,6 +194,7 @@ TABLES = {
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
     **made_classes.TABLES,
     **made_counting.TABLES,
+    **made_counting_classes.TABLES,
     **made_faults.TABLES,
     **made_inside.TABLES,
     **made_neural.TABLES,
