@@ -46,6 +46,15 @@ def test_predict_takes_the_largest_log_probability_plus_offset():
     np.testing.assert_array_equal(tuned.predict(X[TEST]), tuned.classes_[margins.argmax(axis=1)])
 
 
+def test_a_table_of_costs():
+    measure = m.NegCost(table=[[0, 1, 1], [5, 0, 2], [20, 4, 0]], classes=["common", "rare", "rarest"])
+    tuned = fitted(measure)
+    plain = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    assert measure.score(Y[TEST], tuned.predict(X[TEST])) > measure.score(Y[TEST], plain.predict(X[TEST])) + 0.1
+    dear = fitted(m.macro(m.FBeta(1)), subject_to=measure >= -0.85)
+    assert measure.score(Y[TEST], dear.predict(X[TEST])) > measure.score(Y[TEST], plain.predict(X[TEST]))
+
+
 def test_constraints_on_one_class():
     tuned = fitted(m.macro(m.FBeta(1)), subject_to=[m.of("rarest", m.tpr) >= 0.8])
     free = fitted(m.macro(m.FBeta(1)))

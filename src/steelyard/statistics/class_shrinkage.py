@@ -14,6 +14,7 @@ so that offsets of a class of thirty rows follow its probabilities, and those of
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,5 +91,9 @@ def _values(drawn: Array, truth: NDArray[np.intp], called: NDArray[np.intp], row
     hits = _by_class(drawn * (truth == called), truth, n_classes)
     whole = mass.sum(axis=1, keepdims=True)
     tpr, tnr = hits / mass, np.clip(1.0 - (calls - hits) / (whole - mass), 0.0, 1.0)
-    found = goal.measure(tpr, tnr, mass / whole, sample_size=rows.n_rows, classes=rows.classes)
-    return np.asarray(found)
+    cells = None
+    if goal.measure.needs_confusion:
+        both = _by_class(drawn, truth * n_classes + called, n_classes**2)
+        cells = both.reshape(-1, n_classes, n_classes) / whole[..., None]
+    at: dict[str, Any] = {"sample_size": rows.n_rows, "classes": rows.classes, "confusion": cells}
+    return np.asarray(goal.measure(tpr, tnr, mass / whole, **at))

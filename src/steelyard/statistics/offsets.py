@@ -47,7 +47,7 @@ class Goal:
     def judge(self, at: ClassPoints) -> tuple[Array, Array]:
         """The values of the measure, and by how much the constraints are missed in sum."""
         where: dict[str, Any] = {"tpr": at.tpr, "tnr": at.tnr, "prevalence": at.prevalence}
-        where |= {"sample_size": at.n_rows, "classes": at.classes}
+        where |= {"sample_size": at.n_rows, "classes": at.classes, "confusion": at.confusion}
         missed = np.zeros(at.tpr.shape[:-1])
         for constraint in self.constraints:
             missed = missed + np.maximum(0.0, -np.asarray(constraint.slack(**where)) - TOLERANCE)
@@ -63,6 +63,7 @@ class ClassPoints:
     prevalence: Array
     n_rows: int
     classes: tuple[Any, ...]
+    confusion: Array | None = None  # shares of rows, by true and called class
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +85,16 @@ class ScoredClasses:
     def take(self, rows: NDArray[np.intp]) -> ScoredClasses:
         return ScoredClasses(self.scores[rows], self.labels[rows], self.classes, self.n_rows)
 
-    def points(self, hits: Array, calls: Array) -> ClassPoints:
-        """From the masses called rightly and called at all, by class."""
+    def at(self, offsets: Array) -> ClassPoints:
+        """The rates of a rule, and its confusion matrix."""
+        k, called = len(self.classes), (self.scores + offsets).argmax(axis=1)
+        cells = np.array([np.bincount(called, weights=mass, minlength=k) for mass in self.labels.T])
+        hits, calls = cells.diagonal(), cells.sum(axis=0)
         mass = self.labels.sum(axis=0)
         rest = mass.sum() - mass
         tpr = np.clip(hits / mass, 0.0, 1.0)
         tnr = np.clip(1.0 - (calls - hits) / rest, 0.0, 1.0)
-        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes)
-
-    def at(self, offsets: Array) -> ClassPoints:
-        called = (self.scores + offsets).argmax(axis=1)
-        hits, calls = self._counts(called)
-        return self.points(hits, calls)
-
-    def _counts(self, called: NDArray[np.intp]) -> tuple[Array, Array]:
-        k, each = len(self.classes), np.arange(len(called))
-        masses = self.labels[each, called], self.labels.sum(axis=1)
-        hits, calls = (np.bincount(called, weights=mass, minlength=k).astype(np.float64) for mass in masses)
-        return hits, calls
+        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes, cells / mass.sum())
 
 
 @dataclass(frozen=True, eq=False)
