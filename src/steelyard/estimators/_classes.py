@@ -47,7 +47,7 @@ def fit(
             before = score_fitted_classes(estimator, model, table, splits.pairs[0][0], wrapper.response_method)
         promise, choice = keep_classes(scored, before, asked)
     with as_before(wrapper):
-        forget(wrapper, "_positive", "frontier_", "best_threshold_", "best_thresholds_", "groups_")
+        forget(wrapper, "_positive", "frontier_", "best_threshold_", "best_thresholds_", "groups_", "label_thresholds_")
         wrapper.classes_, wrapper.promise_ = labels.classes, promise
         wrapper.estimator_, wrapper.offsets_, wrapper.best_score_ = model, choice.offsets, choice.value
         show_features(wrapper, model)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
@@ -28,7 +29,7 @@ from ..statistics.promises.promise import Asked, Promise, asked_of
 from ..statistics.reporting import Report
 from ..statistics.resampling import Draws, Goal, settled
 from ..tensors import is_tensor
-from . import _classes, _on_tensors, _per_group, _threshold_on_tensors
+from . import _classes, _labels, _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before, check_form, plain_labels
 from ._offsets import class_scores
@@ -112,6 +113,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     offsets_ : ndarray of shape (n_classes,)
         In place of the threshold, for a measure of several classes: `predict` takes the largest of log-probability
         plus offset.
+    label_thresholds_ : ndarray of shape (n_labels,)
+        In place of it, where y is an indicator matrix: a threshold for each label.
     classes_ : ndarray of shape (n_classes,)
 
     Examples
@@ -193,6 +196,9 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             return self
         check_form(X)
         X, y = indexable(X, plain_labels(y))
+        if self.measure.is_lifted and _labels.is_indicator(y):
+            _labels.fit(self, X, y, sample_weight, params, constraints)
+            return self
         if self.measure.is_lifted:
             _classes.fit(self, X, y, sample_weight, params, constraints)
             return self
@@ -218,7 +224,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         else:
             choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
-            _classes.forget(self, "offsets_", "best_threshold_", "best_thresholds_", "groups_")
+            _classes.forget(self, "offsets_", "label_thresholds_", "best_threshold_", "best_thresholds_", "groups_")
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
             if isinstance(choice, GroupChoice):
@@ -275,8 +281,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
 
         With `per_group`, `slices` is the group of each row. For several classes log-probabilities plus `offsets_`, a
-        column for each; `predict` takes the largest."""
+        column for each; `predict` takes the largest. For several labels a row, scores minus `label_thresholds_`."""
         check_is_fitted(self)
+        if hasattr(self, "label_thresholds_"):
+            return self._label_scores(X) - self.label_thresholds_
         if hasattr(self, "offsets_"):
             found = self._with_offsets(X)
             return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
@@ -287,6 +295,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """Labels: the positive class where the score is strictly above `best_threshold_`, with `per_group` that of the
         row's group in `slices`; of several classes the one with the largest log-probability plus offset."""
         check_is_fitted(self)
+        if hasattr(self, "label_thresholds_"):
+            return (self._label_scores(X) > self.label_thresholds_).astype(np.int64)
         if hasattr(self, "offsets_"):
             return np.asarray(self.classes_[self._with_offsets(X).argmax(axis=1)])
         scores = self._scores(X)
@@ -297,13 +307,18 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
         check_is_fitted(self)
+        model: Any = self.estimator_
+        if hasattr(self, "label_thresholds_"):
+            return model.predict_proba(X)  # a matrix or a list of them, as the model says it
         if hasattr(self, "offsets_"):
-            model: Any = self.estimator_
             return np.asarray(model.predict_proba(X))
         return self._probabilities(self._scores(X))
 
     def _with_offsets(self, X: Any) -> Array:
         return class_scores(self.estimator_, X, self.response_method, self.classes_) + self.offsets_
+
+    def _label_scores(self, X: Any) -> Array:
+        return _labels.label_scores(self.estimator_, X, self.response_method, len(self.classes_))
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -329,5 +344,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = isinstance(self.measure, Measure) and self.measure.is_lifted
+        lifted = isinstance(self.measure, Measure) and self.measure.is_lifted
+        inner = get_tags(self._inner()).classifier_tags
+        tags.classifier_tags.multi_class = lifted
+        tags.classifier_tags.multi_label = lifted and self.delta is None and inner is not None and inner.multi_label
         return tags

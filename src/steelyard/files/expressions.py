@@ -15,6 +15,7 @@ from typing import Any
 from ..measures import NAMED, SEVERAL, Constraint, Measure, NegCost, functions, lifted
 from ..measures.arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
 from ..measures.binding import At, Declared
+from ..measures.by_row import ByRow
 from ..measures.groups import GapConstraint, WithinConstraint
 from .errors import ModelFileError
 
@@ -26,6 +27,7 @@ _TAKES: dict[type[Measure], str] = {
     functions.Maximum: "m*", functions.GeometricMean: "m*", functions.QuadraticMean: "m*",
     functions.HarmonicMean: "mmp", Declared: "mnnf", At: "mn",
     lifted.Macro: "m", lifted.Total: "m", lifted.Worst: "m", lifted.Geometric: "m", lifted.Micro: "m", lifted.Of: "lm",
+    ByRow: "m",
 }  # fmt: skip
 _NAMES = (str, int, bool, float)  # of groups and classes
 _KINDS: list[type[Measure]] = [*NAMED, *SEVERAL, *_TAKES]

@@ -102,6 +102,10 @@ def score_of_classes(measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sam
 def score(
     measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> float:
+    if measure.is_lifted and np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1:
+        from .by_row import score_labels
+
+        return score_labels(measure, y_true, y_pred, sample_weight)
     if measure.is_lifted:
         return score_of_classes(measure, y_true, y_pred, sample_weight)
     found = rates(y_true, y_pred, sample_weight, pos_label)
