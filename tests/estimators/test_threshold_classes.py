@@ -133,6 +133,12 @@ def test_a_scorer_and_a_search_take_several_classes():
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.parametrize("door", [sy.CostPath(), sy.StructuralSVM(), sy.QValueClassifier()], ids=repr)
+def test_doors_of_two_classes_say_which_one_takes_several(door):
+    with pytest.raises(ValueError, match=r"y holds 3 classes.*ThresholdClassifier with a measure of several classes"):
+        door.fit(X, Y)
+
+
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match=r"ThresholdClassifier.*macro\(FBeta\(1\)\)"):
         sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X, Y)
