@@ -150,5 +150,9 @@ def test_mistakes_are_named():
         fitted(subject_to=m.of("rare", m.fnr) <= 0.5, delta=0.1)
     with pytest.raises(ValueError, match=r"of\('rare', measure\)"):
         fitted(pos_label="rare")
+    with pytest.raises(ValueError, match="report is for two classes"):
+        fitted().report(X, Y)
+    with pytest.raises(ValueError, match="Watch looks at two classes"):
+        sy.Watch(fitted(subject_to=m.of("rare", m.tpr) >= 0.1)).update(Y[:5], Y[:5])
     with pytest.raises(ValueError, match="no class 'unknown'"):
         fitted(m.of("unknown", m.FBeta(1)))

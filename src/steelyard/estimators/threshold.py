@@ -334,6 +334,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         Give rows that neither fitted the model nor set the threshold: on those the figures are flattered. `slices`,
         their groups, adds what is bound within groups.
         """
+        if hasattr(self, "offsets_") or hasattr(self, "label_thresholds_"):
+            raise ValueError(
+                "report is for two classes; of several, measures.class_rates(y, predict(X)) has the rates of each, and "
+                "measure.score(y, predict(X)) the value"
+            )
         scores = self._scores(X)
         at = _per_group.thresholds_of(self, slices if hasattr(self, "groups_") else None, len(scores))
         return report_on(self, y, scores > at, read_slices(slices, y), confidence)
