@@ -79,5 +79,7 @@ def test_mistakes_are_named():
         sy.ThresholdClassifier(MODEL, m.macro(m.FBeta(1))).fit(X, Y + np.arange(5))
     with pytest.raises(ValueError, match=r"delta=0\.1 is for one label a row"):
         sy.ThresholdClassifier(MODEL, m.macro(m.FBeta(1)), delta=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match="y has one label a row"):
+        sy.ThresholdClassifier(LogisticRegression(), m.by_row(m.FBeta(1))).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="about rows of one class each"):
         sy.ThresholdClassifier(MODEL, m.Kappa()).fit(X, Y)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from ..measures.by_row import nodes_by_row
 from ..measures.constraints import Constraint
 from ..statistics.offsets import Goal
 from ..statistics.promises.by_class import keep_classes
@@ -28,6 +29,9 @@ def fit(
     wrapper: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], constraints: tuple[Constraint, ...]
 ) -> None:
     _refuse(wrapper)
+    for part in (wrapper.measure, *(constraint.body for constraint in constraints)):
+        for node in nodes_by_row(part):
+            raise ValueError(f"{node!r} is a mean over rows of several labels each; y has one label a row")
     labels = ClassLabels.of(y)
     weight = check_weight(sample_weight, X)
     estimator = wrapper._inner()
