@@ -48,6 +48,7 @@ def everything(folder):
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
+    made_classes.figures(folder)
     made_counting.figures(RESULTS, folder)
     made_inside.everything(folder)
     made_structural.figures(RESULTS, folder)
