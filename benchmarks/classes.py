@@ -164,7 +164,7 @@ def summary(values):
 
 
 def speed():
-    """Seconds of the processor for the offsets alone: 581,012 x 7 and 15,000 x 26 probabilities of a world where they are right."""
+    """Seconds of the processor for the offsets alone: probabilities of a world where they are right."""
     from steelyard.statistics import class_weights, offsets
 
     out = {}
