@@ -6,19 +6,21 @@ import numpy as np
 import pytest
 
 import steelyard.measures as m
+from steelyard import MeasureClassifier
 from steelyard.rows import Rows
+from steelyard.solvers.linear import cost_sensitive
 from steelyard.solvers.search.exploration import Candidate, Exploration, Sample
 from steelyard.solvers.search.models import CostModel, Effort, Labelled, fit, units_of
-from steelyard.solvers.search.transfer import transferred
+from steelyard.solvers.search.transfer import fell_short, transferred
 from steelyard.statistics.frontier import best_point
 from steelyard.statistics.resampling import Goal
 
 MODEL = CostModel("squared_hinge", 1.0, 1.0, 1.0)
 
 
-def explored(X, y, goal, weight=None):
+def explored(X, y, goal, weight=None, n_splits=5):
     folds = np.random.default_rng(0).permutation(len(y)) % 5
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(5)]
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
     data = Labelled(Rows.of(X).with_constant(1.0), np.where(y, 1.0, -1.0), weight)
     exploration = Exploration(Sample(data, splits), goal, Effort())
     exploration.add([MODEL])
@@ -82,3 +84,38 @@ def test_weights_may_be_counts_or_shares():
         point, w, _ = final(*explored(X, y, goal), goal)
         found.append(transferred(Candidate(MODEL, point), exploration, data, w))
     assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+def test_a_final_model_that_lost_what_was_chosen_is_seen():
+    rng, goal = np.random.default_rng(2), Goal(m.FBeta(1))
+    exploration, data = explored(*some_rows(20_000, rng), goal, n_splits=1)
+    point, w, _ = final(exploration, data, goal)
+    chosen = Candidate(MODEL, point)
+    assert not fell_short(chosen, exploration, w)
+    worse = w + np.array([0.0, 1.0, 0.0, 0.0, 0.0]) * w[0]  # half of the score is now a column that says nothing
+    assert fell_short(chosen, exploration, worse)
+    several, data = explored(*some_rows(20_000, rng), goal)
+    point, w, _ = final(several, data, goal)
+    assert not fell_short(Candidate(MODEL, point), several, -w)  # five folds, each of fewer rows: not asked
+
+
+def test_the_next_best_is_taken_where_the_chosen_model_is_lost(monkeypatch):
+    """A fit on all rows that ends elsewhere than the fold's did is given up for one that does not."""
+    rng = np.random.default_rng(3)
+    X, y = some_rows(200_000, rng)
+    honest = cost_sensitive.solve
+    lost = []
+
+    def astray(rows, signs, c_pos, c_neg, C, *rest, **options):
+        found = honest(rows, signs, c_pos, c_neg, C, *rest, **options)
+        if not lost or (c_pos, c_neg, C) == lost[0]:
+            lost.append((c_pos, c_neg, C))
+            return replace(found, w=found.w[::-1].copy())
+        return found
+
+    plain = MeasureClassifier(m.FBeta(1), random_state=0).fit(X, y)
+    monkeypatch.setattr("steelyard.estimators.measure_classifier.cost_sensitive.solve", astray)
+    fitted = MeasureClassifier(m.FBeta(1), random_state=0).fit(X, y)
+    assert lost
+    value, as_it_was = (m.FBeta(1).score(y, model.predict(X)) for model in (fitted, plain))
+    assert value > as_it_was - 0.02

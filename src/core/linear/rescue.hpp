@@ -24,7 +24,7 @@ public:
     // Newton a copy of many rows. Up to a second cache they do; asking for it each time takes a tenth of a grid
     // (letter).
     bool may_keep() const {
-        constexpr Index numbers = Index{1} << 20;
+        constexpr Index numbers = Index{1} << 20;  // 8 MB: see above
         return rows_.n_rows * (CoordinateLanes<L, R>::width + rows_.n_cols) <= numbers;
     }
 

@@ -35,7 +35,7 @@ from ..solvers.search.models import (
     linearised_costs,
 )
 from ..solvers.search.race import race
-from ..solvers.search.transfer import transferred
+from ..solvers.search.transfer import refitted
 from ..statistics.frontier import Choice
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
@@ -334,11 +334,12 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
 
     def _refit(self, found: Found, train: NDArray[np.intp] | None) -> None:
         """The chosen model on the rows `train` (None: all), and the attributes that come of it."""
-        exploration, chosen = found.exploration, found.chosen
+        exploration = found.exploration
         data = exploration.sample.data
         data = data if train is None else data.take(train)
-        final = self._fit_chosen(chosen.model, data, exploration)
-        threshold = transferred(chosen, exploration, data, final.w)
+        chosen, final, threshold = refitted(
+            found.chosen, exploration, data, lambda model: self._fit_chosen(model, data, exploration)
+        )
         offset = data.rows.constant * final.w[-1] if self.fit_intercept else 0.0
         self.C_, self.loss_, self.costs_ = final.C, final.loss, (final.c_pos, final.c_neg)
         self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value

@@ -94,6 +94,7 @@ class Exploration:
     candidates: dict[Model, Candidate] = field(default_factory=dict)
     anchors: set[Model] = field(default_factory=set)
     starts: dict[int, dict[CostModel, Array]] = field(default_factory=dict)
+    finalists: Sequence[Model] = ()  # those that the choice was between, in the last round of a race
     _fitted: dict[Model, list[FittedModels]] = field(default_factory=dict)
     _calls: dict[Model, NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -252,6 +253,15 @@ class Exploration:
     def scores(self, model: Model) -> Array:
         """The pooled out-of-fold scores, in the order of the splits' test rows."""
         return np.ascontiguousarray(self._out_of_fold(self._fold_models(model), slice(0, 1))[:, 0])
+
+    def left_out(self, w: Array) -> Array:
+        """Scores of one model for all folds, in the order of the splits' test rows."""
+        rows = self.sample.data.rows
+        return np.concatenate([rows.take(test).scores(w[None, :])[:, 0] for _, test in self.sample.splits])
+
+    def value_at(self, w: Array, threshold: float) -> float:
+        calls = (self.left_out(w) > threshold)[:, None]
+        return float(self.draws.values(calls, self.goal, self.sample.prevalence)[0][0])
 
     def _fold_models(self, model: Model) -> list[FittedModels]:
         if model not in self._fitted:

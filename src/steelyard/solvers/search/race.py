@@ -39,7 +39,8 @@ class Course:
 
     Up to `whole` rows there is no race: all models see all rows. `entrants` is about how many models a search starts
     with, `least` how many go on whatever the size. `of_a_class` rows of a class move a rate in steps of half a percent.
-    Calls that differ on a share of `same` of the rows are those of one model.
+    Calls that differ on a share of `same` of the rows are those of one model. First rounds are `looser` by this factor,
+    and the last one `tighter` where it has one fold: the exploration's tolerance is ten times that of the final fit.
     """
 
     whole: int = 4_000
@@ -54,6 +55,7 @@ class Course:
     folds: int = 3
     passes: int = 100
     looser: float = 3.0
+    tighter: float = 0.1
     tested: int = 10_000
     settling: int = 30_000
     contiguous: int = 2**22  # values of a sample that are copied to lie together, 32 MB: views wait for memory
@@ -83,7 +85,8 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
                 near(part, step)
             anchors = set(part.anchors)
             if last:
-                return Won(part.choose(survivors(part, COURSE.least) if k > 0 else None), part)
+                part.finalists = survivors(part, COURSE.least) if k > 0 else ()
+                return Won(part.choose(part.finalists or None), part)
             rounds[k + 1].starts = part.weights()
             field = survivors(part, room(part, rounds[k + 1], len(part.candidates)))
         except InfeasibleError:
@@ -157,7 +160,10 @@ def ladder(whole: Exploration) -> Iterator[Exploration]:
             effort = replace(whole.effort, max_passes=COURSE.passes, tol=min(COURSE.looser * whole.effort.tol, 0.1))
             yield Exploration(_folds(sample, COURSE.tested, COURSE.folds), whole.goal, effort)
         size *= COURSE.growth
-    yield replace(whole, sample=_folds(whole.sample, COURSE.settling, n))
+    last = _folds(whole.sample, COURSE.settling, n)
+    # Of one fold, with many rows, the models are those that all rows would give: then they are solved as that will be.
+    tol = whole.effort.tol * (COURSE.tighter if len(last.splits) == 1 < len(whole.sample.splits) else 1.0)
+    yield replace(whole, sample=last, effort=replace(whole.effort, tol=tol))
 
 
 def _shuffled_classes(whole: Exploration) -> list[RowNumbers]:
