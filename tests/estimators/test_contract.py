@@ -42,6 +42,8 @@ ESTIMATORS = [
     (sy.QuantilePath(C=10.0, kernel="rbf"), {}),
     (sy.MeasureClassifier(), {}),
     (sy.MeasureClassifier(m.BAKLD(), loss="logistic", cv=3), {}),
+    (sy.MeasureClassifier(m.macro(m.FBeta(1)), C=1.0, cv=3), {}),
+    (sy.MeasureClassifier(m.geometric(m.Recall()), loss="logistic", cv=3), {}),
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
     (sy.NeymanPearsonClassifier(), SPLITS),
