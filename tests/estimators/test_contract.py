@@ -46,6 +46,8 @@ ESTIMATORS = [
     (sy.MeasureClassifier(m.geometric(m.Recall()), loss="logistic", cv=3), {}),
     (sy.OnlineClassifier(), PASSES_ONCE),
     (sy.OnlineClassifier(m.FBeta(1), max_iter=3), PASSES_ONCE),
+    (sy.OnlineClassifier(m.macro(m.FBeta(1)), max_iter=3), PASSES_ONCE),
+    (sy.OnlineClassifier(m.worst(m.Recall()), reward="logistic"), PASSES_ONCE),
     (sy.NeymanPearsonClassifier(), SPLITS),
     (sy.NeymanPearsonClassifier(0.2, kernel="linear", solver="generative"), {}),
     (sy.NeymanPearsonClassifier(0.1, kernel="linear", solver="cost-grid"), SPLITS),

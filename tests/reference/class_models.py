@@ -52,3 +52,49 @@ def row_weights(measure, confusion, classes, n_rows):
     costs = error_costs(measure, confusion, classes, n_rows)
     weight = (costs * wrong / wrong.sum(1, keepdims=True)).sum(1)
     return weight / (weight @ p)
+
+
+def stream(X, codes, weights, measure, n_classes, loss, weigh, refresh=16, unit_step=0.6):
+    """K models, row by row: the average weighted by row numbers, the table of calls, and the weights of the classes.
+
+    `weigh(table, rows)` has the weights of the classes at a table.
+    """
+    d = X.shape[1]
+    w, squares, total, mass = (
+        np.zeros((n_classes, d + 1)),
+        np.zeros((n_classes, d + 1)),
+        np.zeros((n_classes, d + 1)),
+        0.0,
+    )
+    table, pull, entries, sum_of_squares, look = np.zeros((n_classes, n_classes)), np.ones(n_classes), 0, 0.0, 1
+    first, last = {}, 0.0  # the mass before a class was first seen, to the look before
+    for t, (x, y, c) in enumerate(zip(X, codes, weights, strict=True), start=1):
+        if t <= 1000:
+            entries, sum_of_squares = entries + np.count_nonzero(x), sum_of_squares + x @ x
+        eta = np.r_[np.full(d, unit_step / np.sqrt(sum_of_squares / entries)), unit_step]
+        z = np.r_[x, 1.0]
+        scores = w @ z
+        table[y, scores.argmax()] += c
+        g = np.zeros(n_classes)
+        if loss == "hinge":
+            others = np.where(np.arange(n_classes) == y, -np.inf, scores)
+            if scores[y] - others.max() < 1:
+                g[y], g[others.argmax()] = 1.0, -1.0
+        else:
+            p = np.exp(scores - scores.max())
+            g = (np.arange(n_classes) == y) - p / p.sum()
+        slope = c * pull[y] * g[:, None] * z
+        squares += np.where(squares == 0, 4.0, 1.0) * slope**2
+        w = w + eta * np.divide(slope, np.sqrt(squares), out=np.zeros_like(w), where=squares > 0)
+        total, mass = total + c * t * w, mass + c * t
+        if t == look:
+            look = t + max(refresh, int(0.01 * t))
+            seen = np.flatnonzero(table.sum(1) > 0)
+            for k in seen:
+                first.setdefault(k, last)
+            last = table.sum()
+            if len(seen) > 1:
+                pull = np.ones(n_classes)
+                since = np.array([last / (last - first[k]) for k in seen])
+                pull[seen] = weigh(table[np.ix_(seen, seen)] * since[:, None] + 0.5 / len(seen), len(codes), seen)
+    return total / mass, table

@@ -47,6 +47,7 @@ from ..solvers.path.exact import ExactPath
 from ..solvers.path.joined import JoinedPath
 from ..solvers.path.problem import ModelPath
 from ..solvers.status import Status
+from ..solvers.stream.class_learner import ClassLearner
 from ..solvers.stream.learner import Learner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME
@@ -204,6 +205,12 @@ def _sound_online(model: Any) -> None:
     learner = model._learner
     fits(learner.n_features == model.n_features_in_, "the learner and the number of columns")
     fits(isinstance(learner.problem.solver, BY_NAME[model.solver_]), "the learner and the solver")
+    k = len(model.classes_)
+    fits(k >= 2 and hasattr(model, "_positive") == (k == 2), "the positive label and the classes")
+    if isinstance(learner, ClassLearner):
+        fits(list(learner.classes) == model.classes_.tolist(), "the learner and the classes")
+    else:
+        fits(k == 2, "the learner and the classes")
 
 
 def _sound_neyman_pearson(model: Any) -> None:
@@ -231,7 +238,8 @@ LINEAR_MODELS = (
     ),
     estimator(
         OnlineClassifier,
-        {**SEEN, **BINARY, "_learner": Is(Learner, MiniBatchLearner), "solver_": Text(tuple(BY_NAME)),
+        {**SEEN, "classes_": Labels("k"), "_positive": IfThere(ANYTHING),
+         "_learner": Is(Learner, MiniBatchLearner, ClassLearner), "solver_": Text(tuple(BY_NAME)),
          "n_iter_": COUNT, "_scales_seen": FLAG},
         _sound_online,
     ),
