@@ -93,8 +93,8 @@ def test_a_scorer_and_a_search_take_several_classes():
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match=r"ThresholdClassifier.*macro\(FBeta\(1\)\)"):
         sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X, Y)
-    with pytest.raises((TypeError, ValueError), match="ThresholdClassifier takes those of several"):
-        sy.MeasureClassifier(m.macro(m.FBeta(1))).fit(X, CODES == 1)
+    with pytest.raises((TypeError, ValueError), match="take those of several"):
+        sy.StructuralSVM(m.macro(m.FBeta(1))).fit(X, CODES == 1)
     with pytest.raises(ValueError, match="is about several"):
         fitted(delta=0.1, cv=0.3)
     with pytest.raises(ValueError, match=r"of\('rare', measure\)"):
