@@ -94,7 +94,7 @@ def stream(X, codes, weights, measure, n_classes, loss, weigh, refresh=16, unit_
                 first.setdefault(k, last)
             last = table.sum()
             if len(seen) > 1:
-                pull = np.ones(n_classes)
                 since = np.array([last / (last - first[k]) for k in seen])
-                pull[seen] = weigh(table[np.ix_(seen, seen)] * since[:, None] + 0.5 / len(seen), len(codes), seen)
+                found = weigh(table[np.ix_(seen, seen)] * since[:, None] + 0.5 / len(seen), len(codes), seen)
+                pull[seen] = 0.97 * pull[seen] + 0.03 * found
     return total / mass, table
