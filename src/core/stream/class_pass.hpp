@@ -53,12 +53,7 @@ public:
 
     template <class Matrix>
     void over(const Matrix& rows, const Stop* stop) {
-        StopEvery ask(stop, 1 << 10);
-        for (Index t = 0; t < run_.n; ++t) {
-            ask();
-            const Index i = run_.order[t];
-            one(rows.row(i), run_.codes[i], run_.weight ? run_.weight[i] : 1.0);
-        }
+        in_pieces<Index>(run_.n, 1024, stop, [&](Index begin, Index end) { piece(rows, begin, end); });
     }
 
 private:
@@ -68,10 +63,19 @@ private:
     ClassRun run_;
     std::vector<double> scores_, g_;
 
+    // Nothing is thrown in here: see `base/simd.hpp`.
+    template <class Matrix>
+    STEELYARD_CLONES void piece(const Matrix& rows, Index begin, Index end) {
+        for (Index t = begin; t < end; ++t) {
+            const Index i = run_.order[t];
+            one(rows.row(i), run_.codes[i], run_.weight ? run_.weight[i] : 1.0);
+        }
+    }
+
     static std::size_t size(const ClassState& state) { return static_cast<std::size_t>(state.n_classes); }
 
     template <class Row>
-    void one(const Row& row, Index y, double weight) {
+    STEELYARD_INLINE void one(const Row& row, Index y, double weight) {
         double* const n = s_.numbers;
         n[ClassState::rows] += 1.0;
         if (n[ClassState::looked] < warm) look(row);
@@ -90,7 +94,7 @@ private:
     }
 
     template <class Row>
-    void look(const Row& row) {
+    STEELYARD_INLINE void look(const Row& row) {
         row.each([this](Index, double x) {
             if (x != 0.0) s_.numbers[ClassState::entries] += 1.0;
             s_.numbers[ClassState::sum_of_squares] += x * x;
@@ -114,16 +118,27 @@ private:
     }
 
     template <class Row>
-    void step(const Row& row, Index k, double g, double eta) {
+    STEELYARD_INLINE void step(const Row& row, Index k, double g, double eta) {
         double *const v = s_.v + k * s_.n_cols, *const u = s_.u + k * s_.n_cols, *const q = s_.squares + k * s_.n_cols;
         const double gg = g * g, pull = g * eta, mass = s_.numbers[ClassState::mass];
-        row.each([=](Index j, double x) STEELYARD_INLINE_LAMBDA {
-            if (x == 0.0) return;
-            q[j] = sum_after(q[j], gg * x * x);
-            const double d = pull * x * inverse_root(q[j]);
-            v[j] += d;
-            u[j] += mass * d;
-        });
+        if constexpr (Row::is_dense) {
+            const auto* const values = row.values;
+            STEELYARD_NO_OVERLAP
+            for (Index j = 0; j < row.size; ++j) {
+                const double x = static_cast<double>(values[j]), sum = sum_after(q[j], gg * x * x);
+                const double d = pull * x * inverse_root(sum);
+                q[j] = sum;
+                v[j] += d;
+                u[j] += mass * d;
+            }
+        } else {
+            row.each([=](Index j, double x) STEELYARD_INLINE_LAMBDA {
+                q[j] = sum_after(q[j], gg * x * x);
+                const double d = pull * x * inverse_root(q[j]);
+                v[j] += d;
+                u[j] += mass * d;
+            });
+        }
         if (!run_.intercept) return;
         s_.squares_b[k] = sum_after(s_.squares_b[k], gg);
         const double d = g * run_.unit_step * inverse_root(s_.squares_b[k]);
