@@ -6,7 +6,7 @@ out-of-fold scores, `OnlineClassifier` goes three times over the rows. Differenc
 the splits of a set, and over the sets.
 
     python benchmarks/class_learners.py [sets]          all if none is named
-    python benchmarks/class_learners.py online          only OnlineClassifier anew, in what there is
+    python benchmarks/class_learners.py quick           only the quick ones anew, in what there is
 """
 
 import json
@@ -50,26 +50,33 @@ def table(name):
     return (X - X.mean(0)) / np.maximum(X.std(0), 1e-12), y
 
 
-def one(name, seed):
+def learners_of(measure, seed):
+    return {
+        "offsets": sy.ThresholdClassifier(LogisticRegression(max_iter=300), measure),
+        "MeasureClassifier": sy.MeasureClassifier(measure, random_state=seed),
+        "OnlineClassifier": sy.OnlineClassifier(measure, max_iter=3, random_state=seed),
+    }
+
+
+def one(name, seed, record=None, wanted=("offsets", *OURS)):
+    """The values and seconds of one split; of `record`, if there is one, only those of the `wanted` are new."""
     X, y = table(name)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    model = LogisticRegression(max_iter=300)
-    plain = model.fit(X_train, y_train).predict(X_test)
-    balanced = LogisticRegression(max_iter=300, class_weight="balanced").fit(X_train, y_train).predict(X_test)
-    found, seconds = {}, {}
-    for goal, measure in MEASURES.items():
-        found[goal] = {"argmax": measure.score(y_test, plain), "balanced": measure.score(y_test, balanced)}
-        learners = {
-            "offsets": sy.ThresholdClassifier(LogisticRegression(max_iter=300), measure),
-            "MeasureClassifier": sy.MeasureClassifier(measure, random_state=seed),
-            "OnlineClassifier": sy.OnlineClassifier(measure, max_iter=3, random_state=seed),
-        }
-        for who, learner in learners.items():
+    record = record or {"set": name, "seed": seed, "values": {goal: {} for goal in MEASURES}, "seconds": {}}
+    if "argmax" not in record["values"]["G-mean"]:
+        for who, weights in (("argmax", None), ("balanced", "balanced")):
+            called = LogisticRegression(max_iter=300, class_weight=weights).fit(X_train, y_train).predict(X_test)
+            for goal, measure in MEASURES.items():
+                record["values"][goal][who] = measure.score(y_test, called)
+    for who in wanted:
+        seconds = []
+        for goal, measure in MEASURES.items():
             start = time.perf_counter()
-            called = learner.fit(X_train, y_train).predict(X_test)
-            seconds.setdefault(who, []).append(time.perf_counter() - start)
-            found[goal][who] = measure.score(y_test, called)
-    return found, {who: float(np.mean(some)) for who, some in seconds.items()}
+            called = learners_of(measure, seed)[who].fit(X_train, y_train).predict(X_test)
+            seconds.append(time.perf_counter() - start)
+            record["values"][goal][who] = measure.score(y_test, called)
+        record["seconds"][who] = float(np.mean(seconds))
+    return record
 
 
 def spread(values):
@@ -102,34 +109,22 @@ def summary(records):
     return cells
 
 
-def online_again(records):
-    for record in records:
-        X, y = table(record["set"])
-        split = train_test_split(X, y, test_size=0.3, stratify=y, random_state=record["seed"])
-        seconds = []
-        for goal, measure in MEASURES.items():
-            start = time.perf_counter()
-            learner = sy.OnlineClassifier(measure, max_iter=3, random_state=record["seed"]).fit(split[0], split[2])
-            seconds.append(time.perf_counter() - start)
-            record["values"][goal]["OnlineClassifier"] = measure.score(split[3], learner.predict(split[1]))
-        record["seconds"]["OnlineClassifier"] = float(np.mean(seconds))
-    write("class_learners", {"splits": SPLITS, "cells": summary(records), "records": records}, show=False)
-
-
 def main(sets):
     warnings.simplefilter("ignore")
     path = RESULTS / "class_learners.json"
     records = json.loads(path.read_text())["records"] if path.exists() else []
-    if sets == ["online"]:
-        return online_again(records)
+    again = [record for record in records if sets == ["quick"]]
+    sets = [] if sets == ["quick"] else sets
+    for record in again:
+        one(record["set"], record["seed"], record, ("offsets", "OnlineClassifier"))
+        print(record["set"], record["seed"], record["seconds"], flush=True)
     records = [record for record in records if record["set"] not in sets]
     for name in sets:
         for seed in range(SPLITS):
-            values, seconds = one(name, seed)
-            records.append({"set": name, "seed": seed, "values": values, "seconds": seconds})
-            figures = {"splits": SPLITS, "cells": summary(records), "records": records}
-            write("class_learners", figures, show=False)
-            print(name, seed, seconds, flush=True)
+            records.append(one(name, seed))
+            write("class_learners", {"splits": SPLITS, "cells": summary(records), "records": records}, show=False)
+            print(name, seed, records[-1]["seconds"], flush=True)
+    write("class_learners", {"splits": SPLITS, "cells": summary(records), "records": records}, show=False)
 
 
 if __name__ == "__main__":

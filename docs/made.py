@@ -14,6 +14,7 @@ import made_batch
 import made_class_learners
 import made_classes
 import made_counting
+import made_counting_classes
 import made_faults
 import made_full_size
 import made_gpu
@@ -48,6 +49,7 @@ def everything(folder):
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
+    made_classes.figures(folder)
     made_counting.figures(RESULTS, folder)
     made_inside.everything(folder)
     made_structural.figures(RESULTS, folder)
@@ -153,6 +155,7 @@ FROM = {  # tables made from a file of another name
     **made_class_learners.FROM,
     **made_classes.FROM,
     **made_counting.FROM,
+    **made_counting_classes.FROM,
     **made_neural.FROM,
     **made_faults.FROM,
     **made_neyman_pearson.FROM,
@@ -195,6 +198,7 @@ TABLES = {
     **made_class_learners.TABLES,
     **made_classes.TABLES,
     **made_counting.TABLES,
+    **made_counting_classes.TABLES,
     **made_faults.TABLES,
     **made_inside.TABLES,
     **made_neural.TABLES,

@@ -14,7 +14,7 @@ def _values(found, protocol, error):
     return names, np.array([[s["methods"][who].get(protocol, {}).get(error, np.nan) for who in names] for s in sets])
 
 
-def _ranks(values):
+def mean_ranks(values):
     """Mean ranks over the sets; methods that tie share the mean of their ranks."""
     smaller = (values[:, None, :] < values[:, :, None]).sum(axis=2)
     same = (values[:, None, :] == values[:, :, None]).sum(axis=2)
@@ -26,7 +26,7 @@ def comparison(protocol):
         names, ae = _values(found, protocol, "ae")
         complete = np.isfinite(ae).all(axis=1)  # a set on which one failed would favour or hide it
         ae = ae[complete]
-        ranks = _ranks(ae)
+        ranks = mean_ranks(ae)
         rae, kld = (_values(found, protocol, error)[1][complete].mean(axis=0) for error in ("rae", "kld"))
         kept = [one for one, ran in zip(found["sets"].values(), complete, strict=True) if ran]
         times = [[np.mean([s["methods"][who][key] for s in kept]) for who in names] for key in ("fit_s", "predict_s")]
@@ -98,7 +98,7 @@ def choice(found):
     sets = found["sets"]
     names = list(next(iter(sets.values())))
     values = np.array([[row[name] for name in names] for row in sets.values()])
-    ranks = _ranks(values)
+    ranks = mean_ranks(values)
     rows = [(f"`{names[k]}`", f"{ranks[k]:.2f}", f"{values[:, k].mean():.4f}") for k in np.argsort(ranks)]
     return markdown((f"{len(values)} sets and classifiers", "mean rank", "absolute error"), rows)
 

@@ -28,6 +28,8 @@ _HOMES = {
     "ThresholdClassifier": "estimators.threshold",
     "Watch": "estimators.watch",
     "BiasDisplay": "plots",
+    "ClassConfusionDisplay": "plots",
+    "ClassFrontierDisplay": "plots",
     "CostPathDisplay": "plots",
     "DiagonalDisplay": "plots",
     "PriorShiftDisplay": "plots",
@@ -43,6 +45,8 @@ _HOMES = {
 }
 __all__ = [
     "BiasDisplay",
+    "ClassConfusionDisplay",
+    "ClassFrontierDisplay",
     "CostClassifier",
     "CostPath",
     "CostPathDisplay",
@@ -92,6 +96,8 @@ if TYPE_CHECKING:
     from .neural.classifier import NeuralMeasureClassifier
     from .plots import (
         BiasDisplay,
+        ClassConfusionDisplay,
+        ClassFrontierDisplay,
         CostPathDisplay,
         DiagonalDisplay,
         FrontierDisplay,

@@ -10,6 +10,7 @@ Quantifiers predict one prevalence for a batch, so checks that count a predictio
 
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -35,6 +36,7 @@ ESTIMATORS = [
     (sy.ThresholdClassifier(LogisticRegression(), m.BAKLD(), cv=0.3), {}),
     (sy.ThresholdClassifier(LinearSVC(), m.GMean(), cv=3), {}),
     (sy.ThresholdClassifier(LogisticRegression(), m.macro(m.FBeta(1)), cv=3), {}),
+    (sy.ThresholdClassifier(KNeighborsClassifier(), m.macro(m.FBeta(1)), cv=3), {}),  # also for several labels
     (sy.CostPath(), {}),
     (sy.CostPath(C=0.1, method="approximate", tol=1e-6), {}),  # weights and repeated rows agree to tol
     (sy.CostPath(C=0.1, kernel="rbf"), {}),

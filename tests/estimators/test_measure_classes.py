@@ -113,6 +113,14 @@ def test_two_classes_are_a_case_of_several_and_leave_the_others_alone(fitted):
     assert set(vars(back)) == set(vars(fitted))
 
 
+COSTS = m.NegCost(table=[[0, 1, 1], [2, 0, 1], [30, 20, 0]], classes=["common", "rare", "rarest"])
+
+
+def test_a_table_of_costs():
+    ours, plain = model(COSTS).fit(X[TRAIN], Y[TRAIN]), LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    assert COSTS.score(Y[TEST], ours.predict(X[TEST])) > COSTS.score(Y[TEST], plain.predict(X[TEST])) + 0.1
+
+
 def test_constraints_on_one_class():
     floor = m.of("rarest", m.tpr) >= 0.8
     held = model(m.macro(m.FBeta(1)), subject_to=[floor]).fit(X[TRAIN], Y[TRAIN])
@@ -128,6 +136,7 @@ def test_constraints_on_one_class():
     [
         ({"measure": m.GMean()}, r"3 classes.*macro\(GMean\(\)\)"),
         ({"subject_to": m.fpr <= 0.1}, r"fpr <= 0.1 is about two classes.*of\(label, fpr\)"),
+        ({"measure": m.by_row(m.FBeta(1))}, "one label a row"),
         ({"delta": 0.1}, "delta promises limits on two classes"),
         ({"solver": "can"}, "solver='can'"),
         ({"pos_label": "rare"}, r"of\('rare', measure\)"),

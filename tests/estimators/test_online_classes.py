@@ -31,7 +31,10 @@ def fitted():
     return model().fit(X[TRAIN], Y[TRAIN])
 
 
-@pytest.mark.parametrize("measure", [F1, m.worst(m.Recall()), m.geometric(m.Recall()), m.Kappa()])
+COSTS = m.NegCost(table=[[0, 1, 1], [2, 0, 1], [30, 20, 0]], classes=ALL)
+
+
+@pytest.mark.parametrize("measure", [F1, m.worst(m.Recall()), m.geometric(m.Recall()), m.Kappa(), COSTS])
 def test_it_is_better_than_a_linear_model_that_does_not_know_the_measure(measure):
     ours = model(measure, max_iter=3).fit(X[TRAIN], Y[TRAIN])
     plain = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
@@ -142,6 +145,7 @@ def test_a_call_that_fails_changes_nothing(fitted):
     [
         ({"measure": m.GMean()}, r"3 classes.*macro\(GMean\(\)\)"),
         ({"subject_to": m.of("rare", m.fpr) <= 0.1}, "MeasureClassifier and ThresholdClassifier take constraints"),
+        ({"measure": m.by_row(m.FBeta(1))}, "one label a row"),
         ({"solver": "scan"}, "one solver"),
         ({"reward": "ramp"}, "reward is one of"),
         ({"alpha": 0.1}, "alpha is for two classes"),

@@ -250,11 +250,12 @@ def stream(draw):
 
 def class_measure(draw, k):
     lifts = [
-        (draw.count(draw.rng.integers(3)), draw.count(draw.rng.integers(k)), _core.Tape(*draw.tape()))
+        (draw.count(draw.rng.integers(7)), draw.count(draw.rng.integers(k)), _core.Tape(*draw.tape()))
         for _ in range(draw.one_of(1, 2, 3))
     ]
     formula = draw.tape() if draw.maybe() else (np.zeros(1, np.int32),) * 3 + (np.zeros(1),)
-    return _core.ClassMeasure(lifts, _core.Tape(*formula, draw.count(len(lifts) + 1)))
+    tables = [draw.matrix(k, k) for _ in range(draw.one_of(0, 1, 2))]
+    return _core.ClassMeasure(lifts, _core.Tape(*formula, draw.count(len(lifts) + 1)), tables)
 
 
 def classes(draw):

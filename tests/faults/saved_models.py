@@ -67,6 +67,14 @@ WITH_SKOPS = {
     "threshold classes": lambda: sy.ThresholdClassifier(
         sy.OnlineClassifier(random_state=0), m.of("no", m.FBeta(1)) + 0.5 * m.macro(m.Recall()), cv=2
     ),
+    "threshold classes promised": lambda: sy.ThresholdClassifier(
+        sy.OnlineClassifier(random_state=0),
+        m.of("no", m.tpr) - 0.01 * m.NegCost(table=[[0, 1], [2, 0]]),
+        subject_to=m.of("yes", m.fnr) <= 0.6,
+        delta=0.3,
+        cv=0.5,
+        random_state=0,
+    ),
     "threshold pipeline": lambda: sy.ThresholdClassifier(EDGES, m.GMean(), cv=0.3, random_state=0),
     "expected": lambda: sy.ExpectedFBetaClassifier(beta=2),
     "quantifier sklearn": lambda: sy.Quantifier(random_state=0),

@@ -47,3 +47,21 @@ def test_rare_and_clear_classes_are_not_alarmed_at_more_often(window, rate, p, a
         positive = rng.uniform(size=100_000) < p
         q._watch(np.where(positive[:, None], rng.choice(sides[1], 100_000), rng.choice(sides[0], 100_000)))
     assert at_most(q.n_alarms_, rate * q.n_seen_ / 1e4)
+
+
+@pytest.mark.parametrize("p", [[0.4, 0.3, 0.2, 0.1], [0.9, 0.06, 0.03, 0.01]])
+def test_several_classes_raise_no_more_together(p):
+    rng, seen, alarms = np.random.default_rng(2), 0, 0
+
+    def several(n, p):
+        y = rng.choice(4, n, p=p)
+        return rng.normal(size=(n, 4)) + 2.0 * np.eye(4)[y], y
+
+    for run in range(8):
+        q = sy.StreamQuantifier(window=200, false_alarms=0.9, random_state=run).partial_fit(
+            *several(600, np.full(4, 0.25))
+        )
+        q.update(several(60_000, p)[0])
+        seen, alarms = seen + q.n_seen_, alarms + q.n_alarms_
+    assert at_most(alarms, 0.9 * seen / 1e4)
+    assert alarms >= 0.3 * 0.9 * seen / 1e4

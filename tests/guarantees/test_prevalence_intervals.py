@@ -1,4 +1,4 @@
-"""95 % intervals of `Quantifier`, simulated: training set, folds and batch drawn anew each time.
+"""95 % intervals and regions of `Quantifier`, simulated: training set, folds and batch drawn anew each time.
 
 The prevalence of the population is known; the batch holds it only up to chance. Intervals must cover it in 93 to 97 %
 of the cases, give or take what so few draws cannot tell.
@@ -46,3 +46,26 @@ def test_confidence_is_the_share_covered():
                 found.append(low <= p <= high)
     assert 0.4 <= np.mean(hit[0.5]) <= 0.65
     assert 0.72 <= np.mean(hit[0.8]) <= 0.9
+
+
+@pytest.mark.parametrize(("k", "apart", "rows", "batch"), [(3, 1.5, 240, 100), (6, 2.5, 360, 150)])
+def test_the_region_covers_all_classes_at_once(k, apart, rows, batch):
+    """Intervals hold each class in 95 % of the cases, all at once in fewer; the region holds the vector in 95 %."""
+    rng, in_region, in_interval, in_all = np.random.default_rng(9), [], [], []
+
+    def several(n, p):
+        y = rng.choice(k, n, p=p)
+        return rng.normal(size=(n, k)) + apart * np.eye(k)[y], y
+
+    for run in range(70):
+        q = sy.Quantifier(random_state=run).fit(*several(rows, np.full(k, 1 / k)))
+        for _ in range(4):
+            p = rng.dirichlet(np.ones(k))
+            new = several(batch, p)[0]
+            low, high = q.predict_interval(new)
+            in_region.append(p in q.predict_region(new))
+            in_interval.append(np.mean((low <= p) & (p <= high)))
+            in_all.append(np.all((low <= p) & (p <= high)))
+    assert 0.925 <= np.mean(in_region) <= 0.985  # 280 cases: a standard error of 0.013
+    assert 0.93 <= np.mean(in_interval) <= 0.98
+    assert np.mean(in_all) < np.mean(in_region) - 0.03

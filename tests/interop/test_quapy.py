@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -12,7 +12,7 @@ import steelyard as sy
 import steelyard.measures as m
 from steelyard.interop import quapy as ours
 from steelyard.quantification.protocols import evaluate
-from steelyard.statistics import prevalence
+from steelyard.statistics import matching, prevalence
 
 qp = pytest.importorskip("quapy", reason="the extra 'quapy' is not installed")
 from quapy.classification.svmperf import SVMperf as Wrapped  # noqa: E402
@@ -129,3 +129,40 @@ def test_their_quantifier_on_our_protocol():
     theirs = aggregative.EMQ(LogisticRegression()).fit(X[:800], Y[:800])
     table = evaluate(theirs, sy.quantification.protocols.APP(X[800:], Y[800:], n_prevalences=5, repeats=3))
     assert table["ae"].mean() < 0.1
+
+
+class AsTheyAre(ClassifierMixin, BaseEstimator):
+    """Rows that are posteriors already."""
+
+    def __init__(self, k=2):
+        self.k = k
+        self.classes_ = np.arange(k)
+
+    def fit(self, X, y):
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+
+@pytest.mark.parametrize(
+    ("name", "matched", "k"),
+    [("KDEyML", matching.kernel, 2), ("KDEyML", matching.kernel, 4), ("DyS", matching.histogram, 2),
+     ("EDy", matching.energy, 2), ("EDy", matching.energy, 4)],
+)  # fmt: skip
+def test_matching_of_the_same_posteriors_is_theirs(name, matched, k):
+    if name == "EDy":
+        pytest.importorskip("quadprog")
+    rng = np.random.default_rng(0)
+
+    def draw(n, p):
+        y = rng.choice(k, n, p=p)
+        logits = rng.normal(size=(n, k)) + 1.5 * np.eye(k)[y]
+        return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True), y
+
+    t, y = draw(300, np.full(k, 1 / k))
+    theirs = getattr(aggregative, name)(AsTheyAre(k), fit_classifier=False, val_split=None).fit(t, y)
+    for _ in range(5):
+        new = draw(200, rng.dirichlet(np.ones(k)))[0]
+        found = matched(prevalence.Batch(new[None], np.full(200, 1 / 200)), prevalence.ClassMeans.of(t, y))
+        np.testing.assert_allclose(found, theirs.predict(new), atol=2e-3)

@@ -7,6 +7,7 @@ import pytest
 from sklearn import metrics
 
 import steelyard.measures as m
+from steelyard.files.expressions import expression_from_list, expression_to_list
 
 RNG = np.random.default_rng(0)
 TRUE = RNG.choice(list("abcd"), 400, p=[0.5, 0.3, 0.15, 0.05])
@@ -46,6 +47,7 @@ LIFTED = [
     m.Matthews(),
     m.NegPrevalenceKLD(),
     m.PrevalenceNSS(),
+    m.macro(m.Recall()) + 0.1 * m.NegCost(table=[[0, 2, 2], [1, 0.5, 1], [7, 7, 0]]),
 ]
 
 
@@ -96,6 +98,57 @@ def test_what_they_say_of_themselves():
     assert floor.is_linear
     assert pickle.loads(pickle.dumps(m.of("x", m.FBeta(2)))) == m.of("x", m.FBeta(2))
     assert "macro(FBeta(beta=1))" in m.macro(m.FBeta(1)).explain()
+
+
+TABLE = np.array([[0.0, 1.0, 2.0, 1.0], [3.0, -0.5, 1.0, 1.0], [4.0, 1.0, 0.0, 2.5], [9.0, 6.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["", "weights"])
+def test_a_table_of_costs_is_the_mean_cost_of_a_row(weight):
+    true, called = (np.searchsorted(list("abcd"), part) for part in (TRUE, CALLED))
+    cost = -np.average(TABLE[true, called], weights=weight)
+    assert m.NegCost(table=TABLE).score(TRUE, CALLED, sample_weight=weight) == pytest.approx(cost, abs=1e-12)
+    shuffled = [2, 0, 3, 1]
+    labels = np.array(list("abcd"))[shuffled]
+    other = m.NegCost(table=TABLE[np.ix_(shuffled, shuffled)], classes=labels.tolist())
+    assert other.score(TRUE, CALLED, sample_weight=weight) == pytest.approx(cost, abs=1e-12)
+    some = np.isin(TRUE, ["a", "c"]) & np.isin(CALLED, ["a", "c"])
+    assert np.isfinite(other.score(TRUE[some], CALLED[some]))
+
+
+def test_two_classes_have_a_table_too():
+    rng = np.random.default_rng(5)
+    y, called = rng.integers(0, 2, (2, 100))
+    table = m.NegCost(table=[[0, 1], [5, 0]])
+    assert table.score(y, called) == pytest.approx(m.NegCost(fp=1, fn=5).score(y, called), abs=1e-12)
+    assert table([0.9, 0.8], [0.8, 0.9], [0.9, 0.1]) == pytest.approx(m.NegCost(fp=1, fn=5)(0.8, 0.9, 0.1), abs=1e-12)
+    assert m.NegCost(fp=1, fn=5)._key() == (1, 5)
+    assert repr(m.NegCost(fp=1, fn=5)) == "NegCost(fp=1, fn=5)"
+
+
+def test_what_a_table_says_of_itself():
+    measure = m.NegCost(table=TABLE)
+    assert tuple(measure.range) == (-9.0, 0.5)
+    assert (measure.curvature, measure.is_monotone, measure.is_lifted, measure.needs_confusion) == (
+        "affine", True, True, True,
+    )  # fmt: skip
+    rewarding = TABLE.copy()
+    rewarding[0, 1] = -1.0
+    assert not m.NegCost(table=rewarding).is_monotone
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    assert expression_from_list(expression_to_list(measure)) == measure
+    named = m.NegCost(table=TABLE, classes=[3, 5, 7, 9])
+    assert expression_from_list(expression_to_list(named)) == named
+    with pytest.raises(ValueError, match="whom missed rows are called"):
+        measure([0.5] * 4, [0.5] * 4, [0.25] * 4)
+    with pytest.raises(ValueError, match=r"4 classes, and there are 2"):
+        measure.score(["a", "b"], ["b", "b"])
+    with pytest.raises(ValueError, match="no class 'a'"):
+        named.score(TRUE, CALLED)
+    with pytest.raises(ValueError, match=r"row and a column for each class; got shape \(1, 2\)"):
+        m.NegCost(table=[[0, 1]])
+    with pytest.raises(ValueError, match="have no say"):
+        m.NegCost(2, table=TABLE)
 
 
 def test_mistakes_are_named():

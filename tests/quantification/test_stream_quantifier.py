@@ -43,6 +43,8 @@ def test_is_the_quantifier_on_the_window():
         q.update(X[start : {0: 300, 300: 350, 350: 1200, 1200: 1700}[start]])
     np.testing.assert_allclose(q.prevalence_, q._quantifier.predict(X[-500:]), atol=1e-9)
     np.testing.assert_allclose(q.interval(0.9), q._quantifier.predict_interval(X[-500:], confidence=0.9), atol=1e-9)
+    ours, theirs = (r.p_value([0.3, 0.7]) for r in (q.region(), q._quantifier.predict_region(X[-500:])))
+    assert ours == pytest.approx(theirs, rel=1e-6)
 
 
 def test_chunks_do_not_matter():
@@ -123,15 +125,43 @@ def test_dense_and_sparse_rows_may_alternate(first):
     np.testing.assert_allclose(q.prevalence_, plain.update(new).update(new).prevalence_, atol=1e-4)
 
 
+def several(rng, n, p, apart=2.0):
+    y = rng.choice(len(p), n, p=p)
+    return rng.normal(size=(n, len(p))) + apart * np.eye(len(p))[y], y
+
+
 def test_three_classes():
     rng = np.random.default_rng(1)
+    q = sy.StreamQuantifier(random_state=0).partial_fit(*several(rng, 900, [0.3, 0.3, 0.4]), classes=[0, 1, 2])
+    q.update(several(rng, 2000, [0.1, 0.2, 0.7])[0])
+    assert np.abs(q.prevalence_ - [0.1, 0.2, 0.7]).max() < 0.06
+    assert [0.1, 0.2, 0.7] in q.region(0.99)
+    assert [0.2, 0.2, 0.6] not in q.region(0.99)
 
-    def three(n, p):
-        y = rng.choice(3, n, p=p)
-        return rng.normal(size=(n, 3)) + 2 * np.eye(3)[y], y
 
-    q = sy.StreamQuantifier(random_state=0).partial_fit(*three(900, [0.3, 0.3, 0.4]), classes=[0, 1, 2])
-    assert np.abs(q.update(three(2000, [0.1, 0.2, 0.7])[0]).prevalence_ - [0.1, 0.2, 0.7]).max() < 0.06
+@pytest.mark.parametrize("moved", [[0.5, 0.2, 0.1, 0.2], [0.3, 0.4, 0.2, 0.1]])
+def test_alarm_when_two_of_four_classes_move(moved):
+    rng, before = np.random.default_rng(2), [0.5, 0.2, 0.2, 0.1]
+    q = sy.StreamQuantifier(window=1000, random_state=0).partial_fit(*several(rng, 1200, np.full(4, 0.25)))
+    q.update(several(rng, 10_000, before)[0])
+    assert q.alarms_ == []
+    q.update(several(rng, 4000, moved)[0])
+    assert 10_000 < q.alarms_[0] <= 12_000
+    assert np.abs(q.prevalence_ - moved).max() < 0.06
+
+
+def test_late_classes_are_refused():
+    rng = np.random.default_rng(3)
+    X, y = several(rng, 300, [0.3, 0.3, 0.4])
+    q = sy.StreamQuantifier(random_state=0).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    with pytest.raises(NotFittedError, match=r"none or one of \[2\]"):
+        q.update(X)
+    q.partial_fit(X, y).update(X)
+    before = q.prevalence_
+    with pytest.raises(ValueError, match=r"labels \[3\] .* comes late .* classes= of the first call, or begin again"):
+        q.partial_fit(X, y + 1)
+    np.testing.assert_array_equal(q.prevalence_, before)
+    assert q.fit(X, y + 1).classes_.tolist() == [1, 2, 3]
 
 
 def test_what_is_refused():

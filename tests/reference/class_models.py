@@ -30,7 +30,8 @@ def error_costs(measure, confusion, classes, n_rows, step=1e-6):
     def value(table):
         mass, calls, hits = table.sum(1), table.sum(0), np.diagonal(table)
         tnr = 1 - (calls - hits) / (mass.sum() - mass)
-        return measure(hits / mass, tnr, mass / mass.sum(), sample_size=n_rows, classes=classes)
+        shares = table / table.sum()
+        return measure(hits / mass, tnr, mass / mass.sum(), sample_size=n_rows, classes=classes, confusion=shares)
 
     k = len(confusion)
     costs = np.zeros((k, k))

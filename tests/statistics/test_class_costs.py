@@ -11,7 +11,11 @@ from steelyard.statistics.frontier import Choice
 
 CLASSES = ("a", "b", "c")
 TABLE = np.array([[60.0, 7.0, 3.0], [4.0, 12.0, 4.0], [1.0, 2.0, 7.0]])
-MEASURES = [m.macro(m.FBeta(1)), m.geometric(m.Recall()), m.Kappa(), m.macro(m.Recall()), m.micro(m.FBeta(1))]
+COSTS = m.NegCost(table=[[0, 1, 2], [3, 0, 1], [5, 9, 0]], classes=["a", "b", "c"])  # whom a row is called matters
+MEASURES = [
+    m.macro(m.FBeta(1)), m.geometric(m.Recall()), m.Kappa(), m.macro(m.Recall()), m.micro(m.FBeta(1)), COSTS,
+    COSTS + 0.5 * m.macro(m.FBeta(1)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)

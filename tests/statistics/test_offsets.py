@@ -12,6 +12,8 @@ from steelyard.statistics.frontier import InfeasibleError
 from steelyard.statistics.offsets import Goal, ScoredClasses
 
 MEASURES = [m.macro(m.FBeta(1)), m.worst(m.Recall()), m.Kappa(), m.micro(m.FBeta(2)), m.geometric(m.Recall())]
+MEASURES += [m.NegCost(table=[[0, 1, 3], [2, 0, 1], [1, 9, 0]])]
+MEASURES += [m.NegCost(table=[[0, 1, -1], [2, 0, 1], [1, 9, 0]]) + 0.1 * m.Kappa()]
 MEASURES += [m.of(1, m.FBeta(1)) + 0.2 * m.macro(m.NegKLD()), m.NegPrevalenceKLD()]
 
 

@@ -36,29 +36,36 @@ inline double to_score(std::uint64_t key) {
     return s;
 }
 
-class ScoreSort {
+inline std::uint64_t key_of(std::uint64_t key) { return key; }
+inline std::uint64_t key_of(const Ranked& row) { return row.key; }
+
+// Of scores with their masses, or of keys alone.
+template <class Row>
+class RadixSort {
 public:
     static constexpr std::size_t at_once = std::size_t{1} << 18;  // rows between two looks: about a millisecond
 
-    std::vector<Ranked> rows;  // to be filled, and then sorted from the lowest score up
+    std::vector<Row> rows;  // to be filled, and then sorted from the lowest score up
 
     void sort(const Stop* stop) {
         for (auto& count : counts_) count.fill(0);
-        each(rows, stop, [&](const Ranked& row) {
+        each(rows, stop, [&](const Row& row) {
             for (int p = 0; p < passes; ++p) ++counts_[static_cast<std::size_t>(p)][digit_of(row, p)];
         });
-        other_.clear();
-        other_.reserve(rows.size());
-        in_pieces(rows.size(), at_once, stop, [&](std::size_t, std::size_t end) { other_.resize(end); });
+        if (other_.size() != rows.size()) {  // who sorts again has it from the last time
+            other_.clear();
+            other_.reserve(rows.size());
+            in_pieces(rows.size(), at_once, stop, [&](std::size_t, std::size_t end) { other_.resize(end); });
+        }
         for (int p = 0; p < passes; ++p) {
             auto& count = counts_[static_cast<std::size_t>(p)];
             // All scores share this digit, as probabilities do in their highest bits: nothing to move.
             if (std::any_of(count.begin(), count.end(), [&](std::size_t c) { return c == rows.size(); })) continue;
             std::size_t start = 0;
             for (std::size_t& c : count) start += std::exchange(c, start);
-            Ranked* const to = other_.data();  // not asked of the vectors for every row
+            Row* const to = other_.data();  // not asked of the vectors for every row
             std::size_t* const next = count.data();
-            each(rows, stop, [to, next, p](const Ranked& row) { to[next[digit_of(row, p)]++] = row; });
+            each(rows, stop, [to, next, p](const Row& row) { to[next[digit_of(row, p)]++] = row; });
             rows.swap(other_);
         }
     }
@@ -67,18 +74,20 @@ private:
     static constexpr int bits = 11, passes = 6;                     // see above
     static constexpr std::size_t buckets = std::size_t{1} << bits;  // of one digit
 
-    static std::size_t digit_of(const Ranked& row, int p) { return (row.key >> (bits * p)) & (buckets - 1); }
+    static std::size_t digit_of(const Row& row, int p) { return (key_of(row) >> (bits * p)) & (buckets - 1); }
 
     template <class F>
-    static void each(const std::vector<Ranked>& of, const Stop* stop, F&& f) {
+    static void each(const std::vector<Row>& of, const Stop* stop, F&& f) {
         in_pieces(of.size(), at_once, stop, [&](std::size_t begin, std::size_t end) {
-            const Ranked* const last = of.data() + end;
-            for (const Ranked* row = of.data() + begin; row != last; ++row) f(*row);
+            const Row* const last = of.data() + end;
+            for (const Row* row = of.data() + begin; row != last; ++row) f(*row);
         });
     }
 
-    std::vector<Ranked> other_;
+    std::vector<Row> other_;
     std::array<std::array<std::size_t, buckets>, passes> counts_;
 };
+
+using ScoreSort = RadixSort<Ranked>;
 
 }  // namespace steelyard

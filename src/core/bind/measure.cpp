@@ -49,15 +49,20 @@ std::pair<OwnedVector, OwnedMatrix> evaluate_tape(const Ints& op, const Ints& le
     return {own(std::move(values)), own(std::move(gradients), m, 2)};
 }
 
-ClassMeasure class_measure_of(const nb::list& lifts, Tape formula) {
+ClassMeasure class_measure_of(const nb::list& lifts, Tape formula, const nb::list& tables) {
     std::vector<Lift> made;
     for (const auto& item : lifts) {
         const auto lift = nb::cast<std::tuple<std::int32_t, std::int32_t, Tape>>(item);
-        if (std::get<0>(lift) < 0 || std::get<0>(lift) > static_cast<std::int32_t>(LiftKind::micro))
+        if (std::get<0>(lift) < 0 || std::get<0>(lift) > static_cast<std::int32_t>(LiftKind::costs))
             throw std::invalid_argument("unknown lift of a measure");
         made.push_back({static_cast<LiftKind>(std::get<0>(lift)), std::get<1>(lift), std::get<2>(lift)});
     }
-    return {std::move(made), std::move(formula)};
+    std::vector<CostTable> costs;
+    for (const auto& item : tables) {
+        const auto table = nb::cast<Matrix>(item);
+        costs.emplace_back(table.data(), table.data() + table.size());
+    }
+    return {std::move(made), std::move(formula), std::move(costs)};
 }
 
 // The best offset of class k; `goal` is made anew for every call, since its tapes are scratch space.
@@ -151,10 +156,10 @@ void bind_measure(nb::module_& m) {
     nb::class_<ClassMeasure>(m, "ClassMeasure", "A measure of several classes: a formula of what is lifted from each.")
         .def(
             "__init__",
-            [](ClassMeasure* self, const nb::list& lifts, const Tape& formula) {
-                new (self) ClassMeasure(class_measure_of(lifts, formula));
+            [](ClassMeasure* self, const nb::list& lifts, const Tape& formula, const nb::list& tables) {
+                new (self) ClassMeasure(class_measure_of(lifts, formula, tables));
             },
-            "lifts"_a, "formula"_a);
+            "lifts"_a, "formula"_a, "tables"_a = nb::list());
     nb::class_<ClassConstraint>(m, "ClassConstraint",
                                 "Not negative where it holds; `whole` decides where `below` is 0.")
         .def(

@@ -54,7 +54,10 @@ private:
     };
 
     void begin(const std::vector<DescentLane>& lanes, const Stopping& stopping) {
-        LargeVector<double>(static_cast<std::size_t>(n_ * width)).swap(b_);  // zeros
+        if (b_.empty())
+            b_.resize(static_cast<std::size_t>(n_ * width));  // zeros
+        else
+            std::fill(b_.begin(), b_.end(), 0.0);
         w_.assign(static_cast<std::size_t>(d_ * width), 0.0);
         v_.assign(w_.size(), 0.0);
         bits_.assign(static_cast<std::size_t>(n_), 0);

@@ -153,7 +153,7 @@ private:
 
     void rescue(const std::vector<Track*>& busy) {
         if (!rescue_ || std::none_of(busy.begin(), busy.end(), [](const Track* track) { return track->stuck; })) return;
-        spare_.clear();  // descent holds eight numbers a row, Newton a copy of many rows: not both at a time
+        if (!rescue_->may_keep()) spare_.clear();
         (*rescue_)(busy, C_, max_passes_);
     }
 

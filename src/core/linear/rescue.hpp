@@ -5,6 +5,9 @@
 // (coordinate_lanes.hpp).
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "linear/coordinate_lanes.hpp"
 #include "linear/track.hpp"
 
@@ -16,6 +19,14 @@ public:
     Rescue(const R& rows, const double* y, const double* weight, const Evaluation<L, R>& all, const Stopping& stopping,
            int n_threads)
         : rows_(rows), y_(y), weight_(weight), all_(all), stopping_(stopping), n_threads_(n_threads) {}
+
+    // Whether all that descent and Newton hold may stay while the other one works: descent has eight numbers a row,
+    // Newton a copy of many rows. Up to a second cache they do; asking for it each time takes a tenth of a grid
+    // (letter).
+    bool may_keep() const {
+        constexpr Index numbers = Index{1} << 20;
+        return rows_.n_rows * (CoordinateLanes<L, R>::width + rows_.n_cols) <= numbers;
+    }
 
     // Those who are stuck go on by coordinate descent, in groups of equal size: which tracks share their rows does not
     // depend on the number of threads.
@@ -72,7 +83,9 @@ private:
         }
         Stopping stopping = stopping_;
         stopping.max_passes = max_passes_;
-        CoordinateLanes<L, R>(rows_, y_, weight_, square_).solve(lanes, stopping);
+        std::unique_ptr<CoordinateLanes<L, R>> descent = borrow();
+        descent->solve(lanes, stopping);
+        give_back(std::move(descent));
         for (std::size_t k = 0; k < lanes.size(); ++k) {
             Track& track = *tracks[k];
             Solution& best = track.found[track.at];
@@ -86,6 +99,18 @@ private:
         }
     }
 
+    std::unique_ptr<CoordinateLanes<L, R>> borrow() {
+        const std::lock_guard<std::mutex> lock(guard_);
+        if (spare_.empty()) return std::make_unique<CoordinateLanes<L, R>>(rows_, y_, weight_, square_);
+        std::unique_ptr<CoordinateLanes<L, R>> one = std::move(spare_.back());
+        spare_.pop_back();
+        return one;
+    }
+    void give_back(std::unique_ptr<CoordinateLanes<L, R>>&& one) {
+        const std::lock_guard<std::mutex> lock(guard_);
+        if (may_keep()) spare_.push_back(std::move(one));
+    }
+
     const R& rows_;
     const double *y_, *weight_;
     const Evaluation<L, R>& all_;
@@ -94,6 +119,8 @@ private:
     const std::vector<double>* C_ = nullptr;
     double max_passes_ = 0;
     std::vector<double> square_;
+    std::vector<std::unique_ptr<CoordinateLanes<L, R>>> spare_;
+    std::mutex guard_;
 };
 
 }  // namespace steelyard

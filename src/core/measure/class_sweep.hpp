@@ -52,6 +52,9 @@ class ClassSweep {
 public:
     ClassSweep(const ClassRows& rows, const double* offsets, std::size_t k, ClassGoal& goal, const Stop* stop)
         : rows_(rows), k_(k), goal_(goal), hits_(rows.n_classes), calls_(rows.n_classes), mass_(rows.n_classes) {
+        bool has_tables = false;
+        each_measure([&](ClassMeasure& one) { has_tables = has_tables || one.has_tables(); });
+        if (has_tables) cells_.resize(rows.n_classes * rows.n_classes);
         rank(offsets, stop);
     }
 
@@ -86,6 +89,8 @@ private:
     std::vector<std::int32_t> runner_;
     std::vector<double> row_mass_;
     std::vector<double> hits_, calls_, mass_;
+    std::vector<double> cells_;  // empty where no measure has a table
+    double total_ = 0.0;
     std::vector<Point> at_;
     std::vector<std::size_t> stale_;
     std::vector<std::uint8_t> is_stale_;
@@ -116,6 +121,7 @@ private:
             }
             hits_[first] += y[first];
             calls_[first] += mass;
+            add_cells(first, y, 1.0);
             runner_[i] = static_cast<std::int32_t>(first);
             row_mass_[i] = mass;
             sorted_.rows[i] = {to_key(top - s[k_]), static_cast<double>(i)};
@@ -127,8 +133,19 @@ private:
         const std::size_t width = rows_.n_classes;
         at_.resize(width);
         is_stale_.assign(width, 0);
+        total_ = 0.0;
+        for (const double mass : mass_) total_ += mass;
         for (std::size_t c = 0; c < width; ++c) refresh(c);
-        each_measure([&](ClassMeasure& one) { one.begin(at_); });
+        each_measure([&](ClassMeasure& one) { one.begin(at_, cells()); });
+    }
+
+    Cells cells() const { return {cells_.data(), total_}; }
+
+    // The mass of a row goes to the calls of class j, or leaves them.
+    void add_cells(std::size_t j, const double* y, double sign) {
+        if (cells_.empty()) return;
+        double* const column = cells_.data() + j * rows_.n_classes;
+        for (std::size_t i = 0; i < rows_.n_classes; ++i) column[i] += sign * y[i];
     }
 
     template <class F>
@@ -141,11 +158,9 @@ private:
     }
 
     void refresh(std::size_t c) {
-        double total = 0.0;
-        for (const double mass : mass_) total += mass;
         const auto rate = [](double x) { return std::min(1.0, std::max(0.0, x)); };
-        at_[c] = {rate(hits_[c] / mass_[c]), rate(1.0 - (calls_[c] - hits_[c]) / (total - mass_[c])), mass_[c] / total,
-                  goal_.smoothing};
+        at_[c] = {rate(hits_[c] / mass_[c]), rate(1.0 - (calls_[c] - hits_[c]) / (total_ - mass_[c])),
+                  mass_[c] / total_, goal_.smoothing};
     }
 
     Kind kind_of(std::size_t t) const {
@@ -162,6 +177,8 @@ private:
         calls_[from] -= row_mass_[i];
         hits_[k_] += y[k_];
         calls_[k_] += row_mass_[i];
+        add_cells(from, y, -1.0);
+        add_cells(k_, y, 1.0);
         for (const std::size_t c : {from, k_})
             if (!is_stale_[c]) is_stale_[c] = 1, stale_.push_back(c);
     }
@@ -174,7 +191,7 @@ private:
     void take(std::size_t t, ClassCut& best) {
         for (const std::size_t c : stale_) {
             refresh(c);
-            each_measure([&](ClassMeasure& one) { one.changed(c, at_[c]); });
+            each_measure([&](ClassMeasure& one) { one.changed(c, at_[c], cells()); });
             is_stale_[c] = 0;
         }
         stale_.clear();

@@ -17,6 +17,7 @@
 #include "base/random.hpp"
 #include "base/rows.hpp"
 #include "base/stop.hpp"
+#include "stream/marked_rows.hpp"
 #include "stream/reservoir_rows.hpp"
 
 namespace steelyard {
@@ -102,8 +103,8 @@ public:
     // places all over memory it took more than twice as long, and the pass's own stores waited.)
     template <class Row>
     STEELYARD_INLINE void copy(Index i, const Row& row) {
-        if (i >= n_marks_ || marks_[static_cast<std::size_t>(i)] == 0) return;
-        const std::int32_t mark = marks_[static_cast<std::size_t>(i)];
+        if (!marks_.has(i)) return;
+        const std::int32_t mark = places_[marks_.rank(i)];
         Pending& one = pending_[mark > 0][static_cast<std::size_t>(std::abs(mark) - 1)];
         std::int64_t& next = next_[one.apart];
         one.place = KeptRows::write((one.apart ? apart_.data() : kept.bytes.data()) + next, row);
@@ -138,28 +139,29 @@ private:
     Index capacity_[2] = {0, 0};
     std::uint64_t mixed_[2] = {0, 0};
     std::vector<Pending> pending_[2];
-    std::vector<std::int32_t>
-        marks_;  // for each row, which place it takes: -1, -2, ... of class 0, 1, 2, ... of class 1
-    Index n_marks_ = 0;
+    MarkedRows marks_;                  // of the chunk, those that take a place
+    std::vector<std::int32_t> places_;  // of each, in order: -1, -2, ... of class 0, 1, 2, ... of class 1
     KeptRows::Bytes apart_;
     std::int64_t taken_ = -1;        // bytes before room was taken for the chunk
     std::int64_t next_[2] = {0, 0};  // where the next row is copied to, in the block and apart from it
 
-    // `marks_` ends with the last row that takes a place.
     void mark(Index last) {
-        marks_.assign(static_cast<std::size_t>(last + 1), 0);
-        n_marks_ = last + 1;
-        for (const int side : {0, 1})
-            for (std::size_t place = 0; place < pending_[side].size(); ++place)
-                if (pending_[side][place].row != nowhere)
-                    marks_[static_cast<std::size_t>(pending_[side][place].row)] =
-                        static_cast<std::int32_t>(place + 1) * (side ? 1 : -1);
+        marks_ = MarkedRows(last + 1);
+        const auto each = [&](auto&& f) {
+            for (const int side : {0, 1})
+                for (std::size_t place = 0; place < pending_[side].size(); ++place)
+                    if (pending_[side][place].row != nowhere)
+                        f(pending_[side][place].row, static_cast<std::int32_t>(place + 1) * (side ? 1 : -1));
+        };
+        each([&](Index row, std::int32_t) { marks_.add(row); });
+        places_.resize(marks_.count());
+        each([&](Index row, std::int32_t place) { places_[marks_.rank(row)] = place; });
     }
     void finish() {
         pending_[0].clear(), pending_[1].clear();
-        std::vector<std::int32_t>().swap(marks_);
+        marks_ = MarkedRows();
+        std::vector<std::int32_t>().swap(places_);
         KeptRows::Bytes().swap(apart_);
-        n_marks_ = 0;
         taken_ = -1;
     }
 

@@ -39,15 +39,17 @@ public:
     Index N() const { return static_cast<Index>(negative.size()); }
 
     void sort(const double* scores, const bool* is_positive, Index n, const Stop* stop = nullptr) {
-        sort_.rows.resize(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) sort_.rows[i] = {to_key(scores[i]), is_positive[i] ? 1.0 : -1.0};
-        sort_.sort(stop);
         const auto positives = static_cast<std::size_t>(std::count(is_positive, is_positive + n, true));
-        positive.resize(positives);
-        negative.resize(static_cast<std::size_t>(n) - positives);
-        double* next[2] = {negative.data(), positive.data()};
-        for (auto row = sort_.rows.rbegin(); row != sort_.rows.rend(); ++row)
-            *next[row->mass > 0]++ = to_score(row->key);
+        keys_[0].rows.resize(static_cast<std::size_t>(n) - positives);
+        keys_[1].rows.resize(positives);
+        std::uint64_t* next[2] = {keys_[0].rows.data(), keys_[1].rows.data()};
+        for (Index i = 0; i < n; ++i) *next[is_positive[i]]++ = to_key(scores[i]);
+        for (const int side : {0, 1}) {
+            keys_[side].sort(stop);
+            auto& falling = side ? positive : negative;
+            falling.resize(keys_[side].rows.size());
+            std::transform(keys_[side].rows.rbegin(), keys_[side].rows.rend(), falling.begin(), to_score);
+        }
         check(stop);
         U.resize(positive.size() + 1);
         F.resize(negative.size() + 1);
@@ -58,7 +60,7 @@ public:
     }
 
 private:
-    ScoreSort sort_;  // kept, so that a step does not ask for its memory again
+    RadixSort<std::uint64_t> keys_[2];  // kept, so that a step does not ask for its memory again
 };
 
 struct Cell {

@@ -167,11 +167,11 @@ private:
         for (Index k = 0; k < blocks.count(); ++k) {
             stop.check();
             for (Index i = blocks.begin(k); i < blocks.end(k); ++i) {
-                const double s = by_row_[i];
-                if (positive_[i])
-                    by_row_[i] = s < low || (s == low && keep-- <= 0) ? -1.0 : 0.0;
-                else
-                    by_row_[i] = s > high || (s == high && flip-- > 0) ? 1.0 : 0.0;
+                const bool is_positive = positive_[i];
+                const double s = by_row_[i], edge = is_positive ? low : high;
+                bool goes = is_positive ? s < edge : s > edge;  // without a branch, since classes come as they like
+                if (s == edge) goes = is_positive ? keep-- <= 0 : flip-- > 0;
+                by_row_[i] = goes ? (is_positive ? -1.0 : 1.0) : 0.0;
             }
         }
     }

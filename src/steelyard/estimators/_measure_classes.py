@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..measures import Measure
+from ..measures.by_row import nodes_by_row
 from ..measures.constraints import Constraint, as_constraints
 from ..solvers.search import class_models, classes
 from ..solvers.search.class_models import FittedClasses, LabelledClasses
@@ -66,12 +68,18 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 def refuse(estimator: Any) -> None:
     """What two classes have and several do not."""
+    refuse_by_row(estimator.measure)
     what = f"{estimator.measure!r} is about several"
     if estimator.delta is not None:
         raise ValueError(f"delta promises limits on two classes; {what}")
     if estimator.solver == "can":
         raise ValueError(f"solver='can' alternates for a measure of two classes; {what}. Use solver='auto'")
     refuse_positive(estimator)
+
+
+def refuse_by_row(measure: Measure) -> None:
+    for node in nodes_by_row(measure):
+        raise ValueError(f"{node!r} is a mean over rows of several labels each; y has one label a row")
 
 
 def refuse_positive(estimator: Any) -> None:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..rows import refuse_masked
-from ..statistics import class_shrinkage, frontier, offsets
+from ..statistics import class_shrinkage, class_weights, frontier, offsets
 from ..statistics.offsets import Goal, Offsets, ScoredClasses
 from ._binary import one_kind
 from ._scored_rows import resolve_response
@@ -122,15 +123,34 @@ def score_classes(
     return model, scored
 
 
-def choose(scored: ScoredClasses, goal: Goal, rule: str) -> Offsets:
-    """The offsets, with the value that they have on the scored rows."""
+def score_fitted_classes(
+    estimator: Classifier, model: Classifier, table: ClassTable, train: RowNumbers, response_method: str
+) -> ScoredClasses:
+    """Scores of the rows that `model` was fitted on, by itself and by two models that each saw one half: they lay the
+    path of a promise and promise nothing (`_scored_rows.score_fitted`, for several classes)."""
+    classes, codes = table.labels.classes, table.labels.codes[train]
+    parts, which = [class_scores(model, part_of(table.X, train), response_method, classes)], [train]
+    if np.bincount(codes, minlength=len(classes)).min() >= 2:
+        for one, other in StratifiedKFold(2, shuffle=True, random_state=0).split(codes, codes):
+            half = table.fit(clone(estimator), train[one])
+            parts.append(class_scores(half, part_of(table.X, train[other]), response_method, classes))
+            which.append(train[other])
+    return table.scored(np.concatenate(parts), np.concatenate(which))
+
+
+def check_scored(scored: ScoredClasses) -> None:
     frontier.check_scores(scored.scores.ravel())
     missing = [c for c, mass in zip(scored.classes, scored.labels.sum(axis=0), strict=True) if not mass > 0.0]
     if missing:
         raise ValueError(f"none of the {len(scored.scores)} scored rows is of class {missing[0]!r} (with weight)")
+
+
+def choose(scored: ScoredClasses, goal: Goal, rule: str) -> Offsets:
+    """The offsets, with the value that they have on the scored rows."""
+    check_scored(scored)
     if rule == "exact" or goal.constraints:
-        return offsets.search(scored, goal)
-    found = offsets.search(class_shrinkage.shrunk(scored), goal)
+        return class_weights.search(scored, goal)
+    found = class_weights.search(class_shrinkage.shrunk(scored), goal)
     found = offsets.judge(scored, goal, found.offsets)
     plain = offsets.judge(scored, goal, np.zeros(len(scored.classes)))
     return found if found.beats(plain) and class_shrinkage.worth_it(scored, goal, found) else plain

@@ -13,6 +13,13 @@ from ._splits import Splits
 from ._users import Classifier
 
 
+def refuse_refit(cv: Any) -> None:
+    raise ValueError(
+        "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
+        f"a fitted model; got cv={cv!r}. Out-of-fold scores with a refit do not carry the promise"
+    )
+
+
 def promised(
     wrapper: Any, asked: Asked, scored: ScoredRows, model: Classifier, table: Table, splits: Splits
 ) -> tuple[Promise, Choice]:

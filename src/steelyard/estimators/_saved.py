@@ -282,11 +282,13 @@ def _sound_frozen(model: Any) -> None:
 
 
 def _sound_threshold(model: Any) -> None:
-    """One threshold for two classes, or one for each group of rows, or an offset for each of several classes."""
+    """One threshold for two classes, or one for each group of rows, or an offset for each of several classes, or a
+    threshold for each of several labels."""
     by_group = hasattr(model, "groups_")
     of_two = {"_positive", "frontier_", "best_thresholds_" if by_group else "best_threshold_"}
     held = {"_positive", "frontier_", "best_threshold_", "best_thresholds_"} & vars(model).keys()
-    several = hasattr(model, "offsets_")
+    several = hasattr(model, "offsets_") or hasattr(model, "label_thresholds_")
+    fits(not (hasattr(model, "offsets_") and hasattr(model, "label_thresholds_")), "the classes and the labels")
     fits(not held if several else held == of_two and len(model.classes_) == 2, "the threshold and the classes")
     fits(several == model.measure.is_lifted, "the measure and the classes")
 
@@ -301,7 +303,7 @@ WRAPPERS = (
         {**SEEN_BY_MODEL, "classes_": Labels("k"), "_positive": IfThere(ANYTHING), "estimator_": CLASSIFIER,
          "frontier_": IfThere(Is(Frontier)), "best_threshold_": IfThere(REAL), "best_score_": ANY_NUMBER,
          "promise_": IfThere(PROMISE), "offsets_": IfThere(Array("f8", "k")), "groups_": IfThere(Labels("g")),
-         "best_thresholds_": IfThere(Array("f8", "g"))},
+         "best_thresholds_": IfThere(Array("f8", "g")), "label_thresholds_": IfThere(Array("f8", "k"))},
         _sound_threshold,
     ),
     estimator(Watch, {"_watched": Each(Is(Watched)), "_alarms": Each(Is(Alarm)), "_n_seen": COUNT}, _sound_watch),

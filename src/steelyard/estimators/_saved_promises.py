@@ -29,12 +29,12 @@ from ..statistics.promises.counts import ByView, Counts
 from ..statistics.promises.payments import Payments
 from ..statistics.promises.promise import Asked, Promise
 from ..statistics.promises.questions import Question, Share
-from ..statistics.promises.trials import Caps, GroupCaps, GroupPath, Learned, Ranked, Trial, Weighted
+from ..statistics.promises.trials import Caps, ClassPath, GroupCaps, GroupPath, Learned, Ranked, Trial, Weighted
 from ..statistics.promises.watching import HALF_LIVES, Fortune
 from ._saved_parts import frozen
 from .watch import Alarm, Watched
 
-KINDS = ("caps", "learned", "ranked", "groupcaps", "grouppath", "weighted")
+KINDS = ("caps", "learned", "ranked", "groupcaps", "grouppath", "weighted", "classpath")
 PARTS = ("tp", "fp", "fn", "tn")
 SHARE = Number(0.0, 1.0)  # delta, p-values
 
@@ -87,8 +87,8 @@ def _make(state: dict[str, Any]) -> Promise:
     views, thresholds = state["views"], state["thresholds"]
     fits(all(type(name) in (str, int, bool, float) for name in state["groups"]), "the groups of a promise")
     fits(None in views and {*views} <= {None, *state["groups"]} and len(thresholds) > 0, "the counts and the groups")
-    learned = state["kind"] in ("learned", "grouppath")
-    by_group = state["kind"] in ("groupcaps", "grouppath")
+    learned = state["kind"] in ("learned", "grouppath", "classpath")
+    by_group = state["kind"] in ("groupcaps", "grouppath", "classpath")
     fits((state["before"] is not None) == learned, "the counts and the order of a promise")
     fits((state.get("vectors") is not None) == by_group, "the thresholds and the groups of a promise")
     fits((state.get("p") is not None) == (state["kind"] == "weighted"), "the p-values and the order of a promise")
@@ -98,7 +98,8 @@ def _make(state: dict[str, Any]) -> Promise:
     if state["kind"] in ("caps", "groupcaps"):
         trial = (GroupCaps if by_group else Caps)(thresholds, seen, *own)
     elif learned:
-        trial = (GroupPath if by_group else Learned)(thresholds, seen, _unpacked(state["before"], views), *own)
+        path = {"learned": Learned, "grouppath": GroupPath, "classpath": ClassPath}[state["kind"]]
+        trial = path(thresholds, seen, _unpacked(state["before"], views), *own)
     elif state["kind"] == "weighted":
         trial = Weighted(thresholds, seen, state["p"], state["usable"])
     else:

@@ -13,6 +13,7 @@ from ..solvers.stream.class_learner import BY_REWARD, ClassLearner
 from ..solvers.stream.learner import Learner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME, Nemsis, OnePassMiniBatch, Problem, Solver, check_problem, choose_solver
+from ._measure_classes import refuse_by_row
 
 AnyLearner = Learner | MiniBatchLearner | ClassLearner
 
@@ -54,6 +55,7 @@ def problem_of(given: StreamParameters) -> Problem:
 
 def _refuse_for_classes(given: StreamParameters) -> None:
     """What the stream of two classes has, and that of several has not."""
+    refuse_by_row(given.measure)
     what = f"{given.measure!r} is about several classes"
     if given.subject_to is not None:
         raise ValueError(

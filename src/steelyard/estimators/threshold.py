@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
@@ -24,19 +25,17 @@ from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Choice, Frontier
 from ..statistics.group_thresholds import GroupChoice
-from ..statistics.offsets import Goal as ClassGoal
 from ..statistics.promises.promise import Asked, Promise, asked_of
 from ..statistics.reporting import Report
 from ..statistics.resampling import Draws, Goal, settled
 from ..tensors import is_tensor
-from . import _on_tensors, _per_group, _threshold_on_tensors
+from . import _classes, _labels, _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before, check_form, plain_labels
-from ._offsets import ClassLabels, ClassTable, class_scores, score_classes
-from ._offsets import choose as choose_offsets
+from ._offsets import class_scores
 from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, POSITIVE, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
-from ._promised import earlier, promised
+from ._promised import earlier, promised, refuse_refit
 from ._scored_rows import ScoredRows, Table, positive_scores, resolve_response, score_left_out, score_prefit
 from ._slices import best_in_groups, read_slices, report_on
 from ._splits import Splits, Stratum, read_cv
@@ -114,6 +113,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
     offsets_ : ndarray of shape (n_classes,)
         In place of the threshold, for a measure of several classes: `predict` takes the largest of log-probability
         plus offset.
+    label_thresholds_ : ndarray of shape (n_labels,)
+        In place of it, where y is an indicator matrix: a threshold for each label.
     classes_ : ndarray of shape (n_classes,)
 
     Examples
@@ -159,6 +160,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    offsets_: Array
     promise_: Promise | None = None  # models of files from before there were any have none
 
     _parameters: ClassVar[Parameters] = {
@@ -194,8 +196,12 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             return self
         check_form(X)
         X, y = indexable(X, plain_labels(y))
+        if self.measure.is_lifted and _labels.is_indicator(y):
+            _labels.fit(self, X, y, sample_weight, params, constraints)
+            return self
         if self.measure.is_lifted:
-            return self._fit_classes(X, y, sample_weight, params, constraints)
+            _classes.fit(self, X, y, sample_weight, params, constraints)
+            return self
         labels = Labels.of(y, self.pos_label)
         weight = check_weight(sample_weight, X, labels.is_positive)
         estimator = self._inner()
@@ -218,7 +224,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         else:
             choice = self._choose(found, scored, constraints, rule)
         with as_before(self):
-            _forget(self, "offsets_", "best_threshold_", "best_thresholds_", "groups_")
+            _classes.forget(self, "offsets_", "label_thresholds_", "best_threshold_", "best_thresholds_", "groups_")
             self._take_labels(labels)
             self.estimator_, self.frontier_ = model, found
             if isinstance(choice, GroupChoice):
@@ -228,42 +234,6 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
             self.best_score_, self.promise_ = choice.value, promise
             show_features(self, model)
         return self
-
-    def _fit_classes(
-        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], constraints: tuple[Constraint, ...]
-    ) -> ThresholdClassifier:
-        """Several classes: an offset for each, in place of the one threshold."""
-        self._refuse_for_classes()
-        labels = ClassLabels.of(y)
-        weight = check_weight(sample_weight, X)
-        estimator = self._inner()
-        routed = route_fit(self, "estimator", estimator, weight, params, only_for="the offsets")
-        splits = Splits(())
-        if not isinstance(estimator, FrozenEstimator):
-            split_params = dict(routed.splitter)
-            rows = Stratum(labels.codes, labels.classes.tolist(), split_params.pop("groups", None), X)
-            splits = read_cv(self.cv, rows, self.random_state, split_params=split_params)
-        table = ClassTable(X, np.asarray(y).ravel(), labels, weight, routed.model)
-        model, scored = score_classes(estimator, table, splits, self.n_jobs, self.response_method)
-        rule = self.rule if self.rule != "auto" else "exact" if splits.prefit else "shrunk"
-        choice = choose_offsets(scored, ClassGoal(self.measure, constraints), rule)
-        with as_before(self):
-            _forget(self, "_positive", "frontier_", "best_threshold_", "promise_", "best_thresholds_", "groups_")
-            self.classes_ = labels.classes
-            self.estimator_, self.offsets_, self.best_score_ = model, choice.offsets, choice.value
-            show_features(self, model)
-        return self
-
-    def _refuse_for_classes(self) -> None:
-        if self.per_group:
-            raise ValueError(f"per_group sets thresholds for two classes; {self.measure!r} is about several")
-        if self.delta is not None:
-            raise ValueError(f"delta promises limits on two classes; {self.measure!r} is about several")
-        if self.pos_label is not None:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} names one of two classes, and {self.measure!r} is about several: of("
-                f"{self.pos_label!r}, measure) is a measure of that class"
-            )
 
     def _splits(
         self, estimator: Classifier, X: Any, labels: Labels, params: dict[str, Any], asked: Asked | None
@@ -276,14 +246,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         rows = Stratum.of(labels.is_positive, groups, X, plain=asked is not None and not asked.by_class)
         splits = read_cv(self.cv, rows, self.random_state, split_params=params)
         if asked is not None and splits.refits:
-            self._refuse_refit()
+            refuse_refit(self.cv)
         return splits
-
-    def _refuse_refit(self) -> None:
-        raise ValueError(
-            "delta needs rows that the one fitted model has not seen: cv=0.3 holds out a share, cv='prefit' takes "
-            f"a fitted model; got cv={self.cv!r}. Out-of-fold scores with a refit do not carry the promise"
-        )
 
     # -- the point that is taken --------------------------------------------------------------------------------
     def _rule(self, constraints: tuple[Constraint, ...], splits: Splits) -> str:
@@ -317,8 +281,10 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
 
         With `per_group`, `slices` is the group of each row. For several classes log-probabilities plus `offsets_`, a
-        column for each; `predict` takes the largest."""
+        column for each; `predict` takes the largest. For several labels a row, scores minus `label_thresholds_`."""
         check_is_fitted(self)
+        if hasattr(self, "label_thresholds_"):
+            return self._label_scores(X) - self.label_thresholds_
         if hasattr(self, "offsets_"):
             found = self._with_offsets(X)
             return np.asarray(found[:, 1] - found[:, 0]) if found.shape[1] == 2 else found
@@ -329,6 +295,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """Labels: the positive class where the score is strictly above `best_threshold_`, with `per_group` that of the
         row's group in `slices`; of several classes the one with the largest log-probability plus offset."""
         check_is_fitted(self)
+        if hasattr(self, "label_thresholds_"):
+            return (self._label_scores(X) > self.label_thresholds_).astype(np.int64)
         if hasattr(self, "offsets_"):
             return np.asarray(self.classes_[self._with_offsets(X).argmax(axis=1)])
         scores = self._scores(X)
@@ -339,13 +307,18 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""
         check_is_fitted(self)
+        model: Any = self.estimator_
+        if hasattr(self, "label_thresholds_"):
+            return model.predict_proba(X)  # a matrix or a list of them, as the model says it
         if hasattr(self, "offsets_"):
-            model: Any = self.estimator_
             return np.asarray(model.predict_proba(X))
         return self._probabilities(self._scores(X))
 
     def _with_offsets(self, X: Any) -> Array:
         return class_scores(self.estimator_, X, self.response_method, self.classes_) + self.offsets_
+
+    def _label_scores(self, X: Any) -> Array:
+        return _labels.label_scores(self.estimator_, X, self.response_method, len(self.classes_))
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -361,6 +334,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         Give rows that neither fitted the model nor set the threshold: on those the figures are flattered. `slices`,
         their groups, adds what is bound within groups.
         """
+        if hasattr(self, "offsets_") or hasattr(self, "label_thresholds_"):
+            raise ValueError(
+                "report is for two classes; of several, measures.class_rates(y, predict(X)) has the rates of each, and "
+                "measure.score(y, predict(X)) the value"
+            )
         scores = self._scores(X)
         at = _per_group.thresholds_of(self, slices if hasattr(self, "groups_") else None, len(scores))
         return report_on(self, y, scores > at, read_slices(slices, y), confidence)
@@ -371,11 +349,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = isinstance(self.measure, Measure) and self.measure.is_lifted
+        lifted = isinstance(self.measure, Measure) and self.measure.is_lifted
+        inner = get_tags(self._inner()).classifier_tags
+        tags.classifier_tags.multi_class = lifted
+        tags.classifier_tags.multi_label = lifted and self.delta is None and inner is not None and inner.multi_label
         return tags
-
-
-def _forget(model: ThresholdClassifier, *attributes: str) -> None:
-    """What a fit to another number of classes may have left."""
-    for name in attributes:
-        model.__dict__.pop(name, None)

@@ -243,6 +243,11 @@ class Watch(Checked, BaseEstimator):
                 raise NotFittedError("there is nothing to watch: give a fitted classifier, Watch(model)")
             check_is_fitted(self.estimator)
             constraints = constraints_of(self.estimator)
+            if any(constraint.body.is_lifted for constraint in constraints):
+                raise ValueError(
+                    f"Watch looks at two classes, and {constraints[0]!r} is about one of several: watch it with a "
+                    "classifier of that class against the rest"
+                )
             promise = getattr(self.estimator, "promise_", None)
             groups = () if promise is None else promise.groups
             if not groups and slices is not None:

@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..measures import NAMED, SEVERAL, Constraint, Measure, functions, lifted
+from ..measures import NAMED, SEVERAL, Constraint, Measure, NegCost, functions, lifted
 from ..measures.arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable
 from ..measures.binding import At, Declared
+from ..measures.by_row import ByRow
 from ..measures.groups import GapConstraint, WithinConstraint
 from .errors import ModelFileError
 
@@ -26,6 +27,7 @@ _TAKES: dict[type[Measure], str] = {
     functions.Maximum: "m*", functions.GeometricMean: "m*", functions.QuadraticMean: "m*",
     functions.HarmonicMean: "mmp", Declared: "mnnf", At: "mn",
     lifted.Macro: "m", lifted.Total: "m", lifted.Worst: "m", lifted.Geometric: "m", lifted.Micro: "m", lifted.Of: "lm",
+    ByRow: "m",
 }  # fmt: skip
 _NAMES = (str, int, bool, float)  # of groups and classes
 _KINDS: list[type[Measure]] = [*NAMED, *SEVERAL, *_TAKES]
@@ -90,12 +92,16 @@ def _written(measure: Measure, budget: _Budget) -> list[Any]:
             "write it as an expression of steelyard.measures, or save without it"
         )
     with budget:
-        return [kind.__name__, *(_part(part, budget) for part in measure._key())]
+        return [kind.__name__, *(_part(part, budget, kind is NegCost) for part in measure._key())]
 
 
-def _part(part: Any, budget: _Budget) -> Any:
+def _part(part: Any, budget: _Budget, names_classes: bool = False) -> Any:
     if isinstance(part, Measure):
         return _written(part, budget)
+    if isinstance(part, tuple) and part and isinstance(part[0], tuple):
+        return {"table": [list(row) for row in part]}
+    if isinstance(part, tuple) and names_classes:
+        return {"labels": list(part)}
     if isinstance(part, tuple):
         return {"pair": [float(number) for number in part]}
     if isinstance(part, float) and not math.isfinite(part):
@@ -120,11 +126,26 @@ def _part_of(part: Any, budget: _Budget) -> Any:
     if isinstance(part, dict):
         if part in ({"end": "low"}, {"end": "high"}):
             return -math.inf if part["end"] == "low" else math.inf
+        if len(part) == 1 and isinstance(next(iter(part.values())), list) and next(iter(part)) in ("table", "labels"):
+            return _cells_of(part)
         pair = part.get("pair")
         if not isinstance(pair, list) or not all(_is_number(number) for number in pair):
             raise ValueError("a part of a measure is neither a measure nor a number")
         return tuple(pair)
     return part
+
+
+def _cells_of(part: dict[str, list[Any]]) -> tuple[Any, ...]:
+    """A table of costs, or the labels of its rows; the constructor looks at the numbers."""
+    if "labels" in part:
+        if not all(type(label) in _NAMES for label in part["labels"]):
+            raise ValueError("the labels of a table of costs are text or numbers")
+        return tuple(part["labels"])
+    if not all(isinstance(row, list) and all(map(_is_number, row)) for row in part["table"]):
+        raise ValueError("a table of costs has rows of numbers")
+    if len({len(row) for row in part["table"]}) != 1:
+        raise ValueError("the rows of a table of costs are of one length")
+    return tuple(tuple(row) for row in part["table"])
 
 
 def _check_parts(kind: type[Measure], parts: list[Any]) -> None:

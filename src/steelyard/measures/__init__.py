@@ -8,6 +8,7 @@ fpr <= 0.01
 """
 
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
+from .by_row import by_row
 from .classification import (
     MCC,
     Accuracy,
@@ -86,6 +87,7 @@ __all__ = [
     "Recall",
     "Specificity",
     "absolute",
+    "by_row",
     "class_rates",
     "expected_fbeta_labels",
     "fnr",

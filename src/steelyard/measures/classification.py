@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from .arithmetic import fnr, fpr, tnr, tpr
+from .costs import Costs, read_table
 from .expression import Measure, check_number
 from .functions import geometric_mean, harmonic_mean, maximum, minimum, quadratic_mean, sqrt
 from .named import UNIT, Named, called, false_negatives, false_positives, n, not_called, p
@@ -147,16 +151,38 @@ class MinRate(Named):
 class NegCost(Named):
     """Minus the mean cost of a row, ``-(fp n (1 - N) + fn p (1 - P))``, given the costs of the two kinds of error.
 
+    Of several classes ``-sum_ij table_ij s_ij``, with ``s_ij`` the share of rows that are of class i and called j; rows
+    and columns of the table are in the order of the labels, or in that of `classes`.
+
     >>> round(NegCost(fp=1, fn=5)(tpr=0.8, tnr=0.9, prevalence=0.1), 4)
     -0.19
+    >>> NegCost(table=[[0, 1, 1], [2, 0, 1], [9, 4, 0]]).score(["a", "b", "c", "c"], ["a", "c", "c", "b"])
+    -1.25
     """
 
-    def __init__(self, fp: float = 1, fn: float = 1) -> None:
+    def __init__(self, fp: float = 1, fn: float = 1, table: Any = None, classes: Sequence[Any] | None = None) -> None:
         self.fp = check_number(fp, "fp", low=0.0)
         self.fn = check_number(fn, "fn", low=0.0)
+        if classes is not None and table is None:
+            raise ValueError("classes are the labels of a table's rows and columns: NegCost(table=..., classes=...)")
+        if table is not None and (fp, fn) != (1, 1):
+            raise ValueError(f"a table has the costs of all mistakes; fp={fp!r} and fn={fn!r} have no say in it")
+        self.table = None if table is None else read_table(table)
+        self.classes = None if classes is None else tuple(classes)
         super().__init__()
 
+    def _key(self) -> tuple[Any, ...]:
+        return (self.fp, self.fn) if self.table is None else super()._key()
+
+    def _spell(self) -> str:
+        if self.table is None:
+            return super()._spell()
+        labels = "" if self.classes is None else f", classes={list(self.classes)!r}"
+        return f"NegCost(table={[list(row) for row in self.table]!r}{labels})"
+
     def _define(self) -> Measure:
+        if self.table is not None:
+            return Costs(self.table, self.classes)
         return -(float(self.fp) * false_positives + float(self.fn) * false_negatives)
 
 

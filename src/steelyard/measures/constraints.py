@@ -87,10 +87,12 @@ class Constraint:
         *,
         sample_size: float | None = None,
         classes: Sequence[Any] | None = None,
+        confusion: ArrayLike | None = None,
+        given: Any = None,
     ) -> Any:
         """How far inside the constraint a point lies, in the units of the cleared form; negative outside."""
         where: dict[str, Any] = {"tpr": tpr, "tnr": tnr, "prevalence": prevalence}
-        where |= {"sample_size": sample_size, "classes": classes}
+        where |= {"sample_size": sample_size, "classes": classes, "confusion": confusion, "given": given}
         value = np.asarray(self.cleared(**where))
         if self._ratio is not None:
             denominator = np.asarray(self._ratio[1](**where))

@@ -44,6 +44,8 @@ class Point(NamedTuple):
     prevalence: Array
     smoothing: Array
     classes: tuple[Any, ...] = ()  # the labels along the last axis, for measures of several classes
+    confusion: Array | None = None  # shares of rows by true and called class, for tables of costs
+    given: dict[Measure, Array] | None = None  # values of nodes that rates do not decide: means over rows
 
 
 class Gradient(NamedTuple):
@@ -187,6 +189,11 @@ class Measure(Operators):
     def needs_prevalence(self) -> bool:
         return any(arg.needs_prevalence for arg in self.args)
 
+    @cached_property
+    def needs_confusion(self) -> bool:
+        """Whether the rates of the classes do not decide it: see `costs`."""
+        return any(arg.needs_confusion for arg in self.args)
+
     def explain(self) -> str:
         """The tree with value range, monotonicity and curvature at each node, as text to print."""
         from .explain import explain
@@ -202,10 +209,14 @@ class Measure(Operators):
         *,
         sample_size: float | None = None,
         classes: Sequence[Any] | None = None,
+        confusion: ArrayLike | None = None,
+        given: dict[Measure, Array] | None = None,
     ) -> Any:
         """The value at given rates; arrays broadcast. `sample_size` smooths `NegKLD` by ``eps = 1/(2 sample_size)``.
 
         For a measure of several classes the last axis has the classes, with the labels `classes` (0, 1, ... if None).
+        `confusion` has the shares of rows by true and called class, which a table of costs may need, and `given` the
+        values of what no rates decide (`by_row`).
 
         >>> from steelyard.measures import FBeta
         >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
@@ -218,7 +229,7 @@ class Measure(Operators):
         if self.is_lifted:
             from . import lifted
 
-            return lifted.value(self, lifted.point_of(self, point, classes))
+            return lifted.value(self, lifted.point_of(self, point, classes, confusion)._replace(given=given))
         with np.errstate(all="ignore"):
             return _shaped(self._evaluate(point, {}), point)
 

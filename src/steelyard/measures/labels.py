@@ -50,6 +50,7 @@ class ClassRates(NamedTuple):
     tnr: NDArray[np.float64]
     prevalence: NDArray[np.float64]
     n_rows: int
+    confusion: NDArray[np.float64]  # shares of rows, by true and called class
 
 
 def class_rates(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> ClassRates:
@@ -70,7 +71,8 @@ def class_rates(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike |
     rest = weight.sum() - mass
     with np.errstate(invalid="ignore"):
         tpr, tnr = hits / mass, np.clip((rest - (calls - hits)) / rest, 0.0, 1.0)
-    return ClassRates(tuple(classes.tolist()), tpr, tnr, mass / weight.sum(), int(np.count_nonzero(weight)))
+    cells = np.bincount(true * k + seen, weights=weight, minlength=k * k).reshape(k, k) / weight.sum()
+    return ClassRates(tuple(classes.tolist()), tpr, tnr, mass / weight.sum(), int(np.count_nonzero(weight)), cells)
 
 
 def score_of_classes(measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
@@ -84,6 +86,7 @@ def score_of_classes(measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sam
             found.prevalence,
             sample_size=found.n_rows,
             classes=found.classes,
+            confusion=found.confusion,
         )
         for fill in (0.0, 1.0)
     )
@@ -99,6 +102,10 @@ def score_of_classes(measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sam
 def score(
     measure: Measure, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> float:
+    if measure.is_lifted and np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1:
+        from .by_row import score_labels
+
+        return score_labels(measure, y_true, y_pred, sample_weight)
     if measure.is_lifted:
         return score_of_classes(measure, y_true, y_pred, sample_weight)
     found = rates(y_true, y_pred, sample_weight, pos_label)

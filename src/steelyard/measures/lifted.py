@@ -21,6 +21,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .expression import Array, Gradient, Measure, Point
 from .namespace import product
@@ -211,7 +212,9 @@ def gradient(measure: Measure, point: Point) -> Gradient:
     return Gradient(*(np.broadcast_to(part, shape).copy() for part in (d_tpr, d_tnr)))
 
 
-def point_of(measure: Measure, point: Point, classes: Sequence[Any] | None) -> Point:
+def point_of(
+    measure: Measure, point: Point, classes: Sequence[Any] | None, confusion: ArrayLike | None = None
+) -> Point:
     """Rates by class, checked; the labels are 0, 1, ... unless given."""
     stray = _outside(measure)
     if stray is not None:
@@ -225,7 +228,11 @@ def point_of(measure: Measure, point: Point, classes: Sequence[Any] | None) -> P
     if classes is not None and len(classes) != shape[-1]:
         raise ValueError(f"rates of {shape[-1]} classes and {len(classes)} labels: {list(classes)}")
     tpr, tnr, prevalence = (np.broadcast_to(part, shape) for part in (point.tpr, point.tnr, point.prevalence))
-    return Point(tpr, tnr, prevalence, point.smoothing, tuple(range(shape[-1]) if classes is None else classes))
+    labels = tuple(range(shape[-1]) if classes is None else classes)
+    cells = None if confusion is None else np.asarray(confusion, dtype=np.float64)
+    if cells is not None and cells.shape[-2:] != (shape[-1], shape[-1]):
+        raise ValueError(f"confusion needs {shape[-1]} rows and columns, true by called; got shape {cells.shape}")
+    return Point(tpr, tnr, prevalence, point.smoothing, labels, cells)
 
 
 def _outer(point: Point) -> tuple[int, ...]:

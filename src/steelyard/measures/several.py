@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from .arithmetic import smoothing, tpr
+from .costs import Costs
 from .expression import Measure, check_number
 from .functions import absolute, log, sqrt, square
 from .lifted import macro, total, worst
@@ -87,3 +88,7 @@ class PrevalenceNSS(Named):
 
     def _define(self) -> Measure:
         return 1 - total(square(miscount)) / (total(p * p) + 1 - 2 * worst(p))
+
+
+# What means nothing where a row has several labels.
+OF_ONE_LABEL = (Kappa, Matthews, NegPrevalenceKLD, NegPrevalenceAE, PrevalenceNSS, Costs)

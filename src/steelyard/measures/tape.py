@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._core import evaluate_tape
 from .arithmetic import Constant, Difference, Negative, Product, Quotient, Sum, Variable, smoothing
+from .costs import Costs
 from .expression import Measure
 from .functions import Absolute, Log, Maximum, Minimum, Power
 from .lifted import Geometric, Lift, Macro, Micro, Of, Total, Worst
@@ -50,7 +51,8 @@ _BINARY = {
     Minimum: "minimum",
     Maximum: "maximum",
 }
-LIFTS = (Macro, Total, Worst, Geometric, Of, Micro)  # in the order of `LiftKind` in src/core/measure/class_measure.hpp
+# In the order of `LiftKind` in src/core/measure/class_measure.hpp.
+LIFTS = (Macro, Total, Worst, Geometric, Of, Micro, Costs)
 _UNARY = {Negative: "negate", Log: "log", Power: "power", Absolute: "absolute"}
 
 
@@ -85,11 +87,16 @@ def flatten_lifted(measure: Measure, classes: Sequence[Any]) -> _core.ClassMeasu
     rows = [(_CODE["input"], place, 0, 0.0) for place in range(len(lifts) + 1)]
     where = _place(measure, rows, {**{lift: place for place, lift in enumerate(lifts)}, smoothing: len(lifts)})
     rows.append(rows[where])  # the last instruction is the measure
-    made = []
+    made: list[tuple[int, int, _core.Tape]] = []
+    tables: list[NDArray[np.float64]] = []
     for lift in lifts:
         place = classes.index(lift.label) if isinstance(lift, Of) else 0
-        made.append((LIFTS.index(type(lift)), place, _compiled(flatten(lift.args[0]), 4)))
-    return _core.ClassMeasure(made, _compiled(_tape(rows), len(lifts) + 1))
+        if isinstance(lift, Costs):
+            place = len(tables)
+            tables.append(lift.table_of(classes))
+        inner = lift.args[0] if lift.args else Constant(0)  # a table has no tape
+        made.append((LIFTS.index(type(lift)), place, _compiled(flatten(inner), 4)))
+    return _core.ClassMeasure(made, _compiled(_tape(rows), len(lifts) + 1), tables)
 
 
 def _lifts_in(node: Measure) -> Iterator[Lift]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._border import check_form
@@ -49,6 +50,9 @@ class ScoredBatch:
     called: Codes
     scores: Array
 
+    def part(self, rows: RowNumbers) -> ScoredBatch:
+        return ScoredBatch(self.called[:, rows], self.scores[:, rows])
+
 
 @dataclass(frozen=True, eq=False)
 class ScaledClassifier:
@@ -62,8 +66,11 @@ class ScaledClassifier:
     @classmethod
     def of(cls, classifier: Classifier, classes: NDArray[Any], X: Any) -> ScaledClassifier:
         scores = _responses(classifier, X, classes)[1]
+        scale = scores.std(axis=0)
+        if len(classes) > 2:  # one for all, so that scores of the classes keep their proportions
+            scale = np.full_like(scale, np.sqrt((scale**2).mean()))
         # A model that gives one score to all rows keeps it: 1e-12 is below the rounding of any score that varies.
-        return cls(classifier, classes, scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-12))
+        return cls(classifier, classes, scores.mean(axis=0), np.maximum(scale, 1e-12))
 
     def responses(self, X: Any) -> tuple[Codes, Array]:
         called, scores = _responses(self.classifier, X, self.classes)
@@ -85,8 +92,8 @@ class CrossFit:
         return ScoredBatch(np.stack([called for called, _ in parts]), np.stack([scores for _, scores in parts]))
 
 
-def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits) -> CrossFit:
-    """Fit one model to each split, or take the fitted one for "prefit"."""
+def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits, n_jobs: int | None = None) -> CrossFit:
+    """Fit one model to each split, so many at once, or take the fitted one for "prefit"."""
     if splits.prefit:
         check_is_fitted(classifier)
         model = ScaledClassifier.of(classifier, rows.classes, rows.X)
@@ -95,7 +102,8 @@ def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits) -> Cro
     if len(rows.classes) > 2 and not get_tags(classifier).classifier_tags.multi_class:
         classifier = OneVsRestClassifier(classifier)
     pairs = [(train, test) for train, test in splits.pairs if len(test)]
-    models = tuple(_fitted(clone(classifier), rows, train) for train, _ in pairs)
+    made = Parallel(n_jobs=n_jobs)(delayed(_fitted)(clone(classifier), rows, train) for train, _ in pairs)
+    models = tuple(made)
     judged = [model.responses(part_of(rows.X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
     left_out = np.concatenate([test for _, test in pairs])
     called, scores = (np.concatenate(parts) for parts in zip(*judged, strict=True))

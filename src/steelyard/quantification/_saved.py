@@ -11,8 +11,9 @@ from ..estimators._saved import SEEN, SEEN_BY_MODEL, estimator
 from ..estimators._saved_parts import frozen
 from ..files.kinds import COUNT, FLAG, Array, Each, Having, IfThere, Is, Labels, Maybe, Table, Text, fits
 from ..statistics import drift, prevalence
+from ._counting import METHODS, Judged
 from ._crossfit import CrossFit, ScaledClassifier, ScoredBatch
-from .quantifier import METHODS, Judged, Quantifier
+from .quantifier import Quantifier
 from .stream import CHECKS, StreamQuantifier
 
 # What is divided by is not zero; weights are not negative; shares are from 0 to 1.

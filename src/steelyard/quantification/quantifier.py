@@ -8,7 +8,7 @@ and the labelled rows that judge them are in `_crossfit`, the mathematics in `st
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,37 +22,20 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..estimators._binary import check_weight, one_kind
 from ..estimators._border import as_before, check_form
-from ..estimators._parameters import CV, NOTHING, RANDOM, A, Checked, Table, Words
+from ..estimators._parameters import CV, NOTHING, RANDOM, THREADS, A, Checked, Table, Words
 from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
 from ..statistics import prevalence
-from ._crossfit import CrossFit, LabelledRows, ScoredBatch, cross_fit
+from ..statistics.region import Evidence, PrevalenceRegion
+from . import errors
+from ._counting import METHODS, PLAIN, Counted, Judged, count
+from ._crossfit import LabelledRows, ScoredBatch, cross_fit
+from .protocols import UPP
 
 Array = NDArray[np.float64]
 
-METHODS = ("cc", "pcc", "acc", "pacc", "emq", "aemq", "ms")
-AUTO = "aemq"
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """What held-out rows say of the models: their likelihood, and how they are called and scored in every class."""
-
-    held: CrossFit
-    likelihood: prevalence.Likelihood
-    log_f: Array  # of the held-out rows
-    calls: prevalence.ClassMeans
-
-    @classmethod
-    def of(cls, held: CrossFit, n_classes: int) -> Judged:
-        likelihood = prevalence.Likelihood.fit(held.scores, held.y, n_classes, held.weight)
-        calls = prevalence.ClassMeans.of(np.eye(n_classes)[held.called], held.y, held.weight)
-        return cls(held, likelihood, likelihood(held.scores), calls)
-
-    def means_at(self, at: Array) -> prevalence.ClassMeans:
-        """Of the posteriors at a prevalence."""
-        return prevalence.ClassMeans.of(prevalence.posteriors(self.log_f, at), self.held.y, self.held.weight)
+AUTO, AUTO_OF_SEVERAL = "aemq", "blend"  # chosen on sets that no comparison shows (docs/counting.md)
 
 
 class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
@@ -67,22 +50,26 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     classifier : classifier, default=None
         Any with `decision_function` or `predict_proba`; logistic regression if None. One that knows two classes only is
         used one against the rest.
-    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "ms"}, default="auto"
+    method : {"auto", "cc", "pcc", "acc", "pacc", "emq", "aemq", "blend", "ms", "kdey", "edy", "dys"}, default="auto"
         "cc" counts predictions and "pcc" sums probabilities; "acc" and "pacc" are these, adjusted; "emq" is the
         prevalence of largest likelihood; "ms" the median of "acc" over all thresholds; "aemq" is "pacc" with the
-        probabilities at the prevalence that "emq" found, and "auto" stands for it. Probabilities are calibrated on
-        held-out scores.
+        probabilities at the prevalence that "emq" found; "blend" goes from "emq" towards "aemq" as far as held-out rows
+        speak against "emq". "kdey", "edy" and "dys" match the distribution of the probabilities, by kernel densities,
+        energy distance and histograms. Probabilities are calibrated on held-out scores. "auto" stands for "aemq" with
+        two classes and for "blend" with more.
     cv : int, float, splitter or "prefit", default=5
         Folds, each with a model of its own; a held-out share; or a fitted classifier, with new rows to judge it by.
         Folds take the rows as they come: give a splitter with ``shuffle=True`` for rows in an order that matters.
     random_state : int or RandomState, default=None
         Draws a held-out share.
+    n_jobs : int, default=None
+        Models fitted at once; None is one, -1 all cores. The result is the same.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     prevalence_ : ndarray of shape (n_classes,)
-        Of the labelled rows. Returned for every batch when held-out rows of two classes are scored alike
+        Of the labelled rows. Returned for every batch when held-out rows of all classes are scored alike
         (`informative_` is False; `fit` warns), by all methods but "cc" and "pcc".
     method_ : str
     informative_ : bool
@@ -105,17 +92,27 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     array([0.76, 0.9 ])
     """
 
-    def __init__(self, classifier: Any = None, *, method: str = "auto", cv: Any = 5, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        method: str = "auto",
+        cv: Any = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.classifier = classifier
         self.method = method
         self.cv = cv
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     _parameters: ClassVar[Table] = {
         "classifier": (A("a classifier", having=("fit",)), NOTHING),
         "method": (Words("auto", *METHODS),),
         "cv": (CV,),
         "random_state": (RANDOM,),
+        "n_jobs": (THREADS,),
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Quantifier:
@@ -143,7 +140,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         )
         splits = read_cv(self.cv, stratum, self.random_state, split_params=routed.splitter)
         rows = LabelledRows(X, y, codes, classes, weight, routed.model)
-        held = cross_fit(classifier, rows, splits)
+        held = cross_fit(classifier, rows, splits, self.n_jobs)
         unseen = sorted(set(range(len(classes))) - set(np.unique(held.y).tolist()))
         if unseen:
             raise ValueError(
@@ -155,16 +152,26 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
     def _take(self, classes: NDArray[Any], shares: Array, judged: Judged) -> None:
         """All that is learned, at once."""
-        method = AUTO if self.method == "auto" else self.method
+        auto = AUTO if len(classes) == 2 else AUTO_OF_SEVERAL
+        method = auto if self.method == "auto" else self.method
         means = judged.calls if method in ("cc", "acc") else judged.means_at(judged.likelihood.prevalence)
         with as_before(self):
             self.method_, self.classes_, self.prevalence_ = method, classes, shares
             self._judged, self.informative_ = judged, means.informative
             show_features(self, judged.held.models[0].classifier)
-        if not self.informative_ and method not in ("cc", "pcc"):
+        if method in PLAIN:
+            return
+        if not self.informative_:
             warnings.warn(
                 "held-out rows of different classes are scored alike, so a batch says nothing of its prevalence: "
                 "that of the labelled rows is returned",
+                stacklevel=3,
+            )
+        elif means.alike:
+            first, second = (classes.tolist()[c] for c in means.alike[0])
+            warnings.warn(
+                f"held-out rows of the classes {first!r} and {second!r} are scored alike: a batch hardly says how many "
+                "of them are of one and how many of the other, as their intervals show",
                 stacklevel=3,
             )
 
@@ -174,7 +181,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The prevalence of each class in the population that the batch came from, in the order of ``classes_``."""
-        return self._count(self._score(X))[0]
+        return self._count(self._score(X)).estimate
 
     def predict_interval(self, X: Any, confidence: float = 0.95) -> Array:
         """Low and high for each class, (2, n_classes): the prevalences that a test at ``1 - confidence`` keeps.
@@ -186,6 +193,42 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
         return self._interval(self._score(X), confidence)
 
+    def predict_region(self, X: Any, confidence: float = 0.95) -> PrevalenceRegion:
+        """The vectors of prevalences, all classes together, that a test at ``1 - confidence`` keeps.
+
+        Intervals hold each its own class; the region holds all at once: ``p in q.predict_region(batch)``.
+        """
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
+        return self._region(self._score(X), confidence)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """How well batches drawn from these rows are counted: 1 is perfect, 0 as wrong as can be.
+
+        The mean of ``1 - nae`` over 100 batches of 100 rows with prevalences uniform on the simplex (the protocol UPP,
+        the same draws each time). One batch of all rows would praise whoever returns the training balance, so this is
+        what a search should look at. Rows of weight count for so many in a batch and in its true prevalence.
+        """
+        scored, y = self._score(X), _labels(X, y)
+        if not np.isin(y, self.classes_).all():
+            strange = sorted(set(y.tolist()) - set(self.classes_.tolist()))
+            raise ValueError(f"y has labels {strange} that are not among the classes {self.classes_.tolist()}")
+        weight = check_weight(sample_weight, X)
+        weight = np.ones(len(y)) if weight is None else weight
+        kept = np.flatnonzero(weight > 0.0)
+        truth = np.eye(len(self.classes_))[np.searchsorted(self.classes_, y)]
+        drawn = (
+            [rows for rows, _ in UPP(kept, y[kept]).indices()]
+            if len(np.unique(y[kept])) > 1
+            else [np.arange(len(kept))]
+        )
+        found = []
+        for rows in drawn:
+            of = weight[kept[rows]]
+            estimate = self._count(scored.part(kept[rows]), of).estimate
+            found.append(errors.nas(of @ truth[kept[rows]] / of.sum(), estimate))
+        return float(np.mean(found))
+
     def _score(self, X: Any) -> ScoredBatch:
         check_is_fitted(self)
         if n_rows(X) == 0:
@@ -196,48 +239,23 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         k = len(self.classes_)
         if not self.informative_:
             return np.repeat([[0.0], [1.0]], k, axis=1)
-        _, batch, means = self._count(scored, weight)
-        centre = prevalence.adjusted(batch.mean, means)
-        ends = [prevalence.interval(batch, means, centre, c, confidence) for c in range(k)]
+        found = self._count(scored, weight)
+        centre = prevalence.adjusted(found.batch.mean, found.means)
+        ends = [prevalence.interval(found.batch, found.means, centre, c, confidence) for c in range(k)]
         return np.column_stack(ends)
 
-    def _count(
-        self, scored: ScoredBatch, weight: Array | None = None
-    ) -> tuple[Array, prevalence.Batch, prevalence.ClassMeans]:
-        """The estimate, with the memberships of the batch and their means by class, on which an interval rests."""
-        method, k, judged = self.method_, len(self.classes_), self._judged
-        n_models, n = scored.called.shape
-        weight = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-        estimate: Array | None = None
-        if method in ("cc", "acc"):
-            memberships, means = np.eye(k)[scored.called], judged.calls
-        else:
-            log_f = judged.likelihood(scored.scores)
-            at = judged.likelihood.prevalence
-            if method in ("emq", "aemq"):
-                estimate = prevalence.most_likely(log_f.reshape(-1, k), np.tile(weight / n_models, n_models))
-                at = prevalence.inside(estimate)
-            elif method == "ms":
-                estimate = self._sweep(scored, log_f)
-            memberships, means = prevalence.posteriors(log_f, at), judged.means_at(at)
-        batch = prevalence.Batch(memberships, weight)
-        if method in ("cc", "pcc"):
-            estimate = batch.mean
-        elif not self.informative_:
-            estimate = self.prevalence_.copy()
-        elif estimate is None or method == "aemq":
-            estimate = prevalence.adjusted(batch.mean, means)
-        return estimate, batch, means
+    def _region(self, scored: ScoredBatch, confidence: float, weight: Array | None = None) -> PrevalenceRegion:
+        found = self._count(scored, weight)
+        if not self.informative_:
+            return PrevalenceRegion(found.estimate, confidence, None)
+        centre = prevalence.adjusted(found.batch.mean, found.means)
+        return PrevalenceRegion(centre, confidence, Evidence.of(found.batch, found.means))
 
-    def _sweep(self, scored: ScoredBatch, log_f: Array) -> Array:
-        """Median sweep: on the scores of two classes, on the posterior of each class against the rest of several."""
-        held, k, at = self._judged.held, len(self.classes_), self._judged.likelihood.prevalence
-        if k == 2:
-            share = prevalence.median_sweep(held.scores[:, 0], held.y == 1, scored.scores, held.weight)
-            return self.prevalence_.copy() if share is None else np.array([1.0 - share, share])
-        ours, theirs = (prevalence.posteriors(f, at) for f in (self._judged.log_f, log_f))
-        shares = [prevalence.median_sweep(ours[:, c], held.y == c, theirs[..., c], held.weight) for c in range(k)]
-        return prevalence.one_or_nothing([self.prevalence_[c] if s is None else s for c, s in enumerate(shares)])
+    def _count(self, scored: ScoredBatch, weight: Array | None = None) -> Counted:
+        found = count(self.method_, self._judged, scored, self.prevalence_, weight)
+        if self.informative_ or self.method_ in PLAIN:
+            return found
+        return replace(found, estimate=self.prevalence_.copy())
 
     def get_metadata_routing(self) -> MetadataRouter:
         return router_of(self, "classifier", self.classifier, self.cv)

@@ -32,8 +32,10 @@ from ..estimators._parameters import COUNT, CV, NOTHING, POSITIVE, RANDOM, A, Ch
 from ..estimators._turns import in_turn
 from ..estimators._users import n_rows
 from ..statistics import drift, prevalence
+from ..statistics.region import PrevalenceRegion
+from ._counting import METHODS
 from ._crossfit import ScoredBatch
-from .quantifier import METHODS, Quantifier
+from .quantifier import Quantifier
 
 Array = NDArray[np.float64]
 
@@ -63,7 +65,7 @@ class StreamQuantifier(Checked, BaseEstimator):
     memory : int, default=2000
         Labelled rows kept of each class, the latest.
     false_alarms : float, default=0.01
-        Expected number of false alarms in 10,000 rows. 0 raises none.
+        Expected number of false alarms in 10,000 rows, whichever class they are about. 0 raises none.
     cv, random_state
         As in `Quantifier`.
 
@@ -158,7 +160,9 @@ class StreamQuantifier(Checked, BaseEstimator):
             unseen = set(y.tolist()) - set(self.classes_.tolist())
             if unseen:
                 raise ValueError(
-                    f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}"
+                    f"y has labels {sorted(unseen)} that are not among the classes {self.classes_.tolist()}: a class "
+                    "that comes late moves the shares of all others. Name it in classes= of the first call, or begin "
+                    "again with fit"
                 )
             new = [X[np.flatnonzero(y == label)] for label in self.classes_]
             self._labelled = [_latest(old, part, self.memory) for old, part in zip(self._labelled, new, strict=True)]
@@ -169,7 +173,9 @@ class StreamQuantifier(Checked, BaseEstimator):
     def update(self, X: Any) -> StreamQuantifier:
         """Take unlabelled rows into the window."""
         if not hasattr(self, "_quantifier"):
-            raise NotFittedError("no models yet: call partial_fit with labelled rows of every class before update")
+            raise NotFittedError(
+                f"no models yet: call partial_fit with labelled rows of every class before update{self._missing()}"
+            )
         with in_turn(self), as_before(self):
             X = self._array(X)
             for start in range(0, X.shape[0], BLOCK):
@@ -181,7 +187,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         """Of each class in the window, in the order of ``classes_``."""
         with in_turn(self):
             scored, weight = self._window()
-            return self._quantifier._count(scored, weight)[0]
+            return self._quantifier._count(scored, weight).estimate
 
     def interval(self, confidence: float = 0.95) -> Array:
         """Low and high for the prevalence in the population of the window, (2, n_classes)."""
@@ -190,6 +196,25 @@ class StreamQuantifier(Checked, BaseEstimator):
         with in_turn(self):
             scored, weight = self._window()
             return self._quantifier._interval(scored, confidence, weight)
+
+    def region(self, confidence: float = 0.95) -> PrevalenceRegion:
+        """The vectors of prevalences of the window's population, all classes together, that a test keeps."""
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence lies strictly between 0 and 1; got {confidence!r}")
+        with in_turn(self):
+            scored, weight = self._window()
+            return self._quantifier._region(scored, confidence, weight)
+
+    def _missing(self) -> str:
+        """Which classes have fewer than the two rows that a model needs, in words."""
+        if not hasattr(self, "classes_"):
+            return ""
+        few = [
+            label
+            for label, part in zip(self.classes_.tolist(), self._labelled, strict=True)
+            if part is None or part.shape[0] < 2
+        ]
+        return f"; so far there are none or one of {few}"
 
     def _start(self, y: NDArray[Any], classes: Any) -> None:
         self._check_parameters()
@@ -259,7 +284,7 @@ class StreamQuantifier(Checked, BaseEstimator):
         window = sum(self._steps[1:], self._steps[0])
         if self.false_alarms == 0.0 or self._steps[0].size == 0 or self._before.size < window.size:
             return
-        compared = 1 if len(self.classes_) == 2 else len(self.classes_)
+        compared = 1 if len(self.classes_) == 2 else len(self.classes_)  # of two, one moves as the other does
         level = min(LARGEST_LEVEL, self.false_alarms / 1e4 * self._steps[0].size) / compared
         if drift.moved(window, self._before).min() <= level:
             self.n_alarms_ += 1

@@ -6,8 +6,9 @@ To first order a row of class j that is called l, not j, costs the measure
 
 with P, N the rates of each class against the rest and p the prevalences. A model that is trained with a weight for each
 row can take one number for each class, so that of class j is the mean of c(j, l) over the classes l that its rows are
-wrongly called: two classes have the usual pair of costs. Weights are 1 in the mean over the rows, so that C keeps its
-meaning.
+wrongly called: two classes have the usual pair of costs. (Of a measure that the rates do not decide, a table of costs,
+c(j, l) is found by moving a little mass from one cell to the other.) Weights are 1 in the mean over the rows, so that
+C keeps its meaning.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Rails:
 
 
 RAILS = Rails()
+MOVED = 1e-6  # of all mass, so much a class: little, and far above rounding
 STEEPEST = 1e6  # a slope without end counts as this: it outweighs any other
 
 
@@ -45,6 +47,8 @@ def row_weights(measure: Measure, confusion: Array, classes: Sequence[Any], n_ro
     >>> row_weights(macro(Recall()), np.array([[70.0, 10.0], [5.0, 15.0]]), "ab", 100)
     array([0.625, 2.5  ])
     """
+    if measure.needs_confusion:
+        return _by_moving(measure, confusion, classes, n_rows)
     mass = confusion.sum(axis=1)
     p = np.clip(mass / mass.sum(), 1e-12, 1.0 - 1e-12)
     hits, calls = np.diagonal(confusion), confusion.sum(axis=0)
@@ -57,6 +61,28 @@ def row_weights(measure: Measure, confusion: Array, classes: Sequence[Any], n_ro
         return _bounded(p**RAILS.power, p)
     own, called = (np.nan_to_num(part, nan=0.0, posinf=STEEPEST) for part in (slopes.tpr, slopes.tnr))
     return _bounded(own + p * (_errors(confusion, p) @ (called / (1.0 - p))), p)
+
+
+def value_of(measure: Measure, tables: Array, classes: Sequence[Any], n_rows: float) -> Array:
+    """The measure at tables of confusions, along the last two axes; every class has mass."""
+    mass, calls, hits = tables.sum(axis=-1), tables.sum(axis=-2), np.diagonal(tables, axis1=-2, axis2=-1)
+    whole = mass.sum(axis=-1, keepdims=True)
+    tnr = np.clip(1.0 - (calls - hits) / (whole - mass), 0.0, 1.0)
+    where: dict[str, Any] = {"sample_size": max(n_rows, 1.0), "classes": tuple(classes)}
+    return np.asarray(measure(hits / mass, tnr, mass / whole, confusion=tables / whole[..., None], **where))
+
+
+def _by_moving(measure: Measure, confusion: Array, classes: Sequence[Any], n_rows: float) -> Array:
+    k = len(confusion)
+    table = confusion / confusion.sum() + MOVED / k
+    p = table.sum(axis=1)
+    moved = np.broadcast_to(table, (k, k, k, k)).copy()
+    j, other = np.indices((k, k))
+    moved[j, other, j, j] -= MOVED / k
+    moved[j, other, j, other] += MOVED / k
+    costs = (value_of(measure, table, classes, n_rows) - value_of(measure, moved, classes, n_rows)) * (k / MOVED)
+    mean = (_errors(confusion, p) * costs).sum(axis=1)
+    return _bounded(p * mean, p) if np.isfinite(mean).all() and (mean >= 0.0).all() else _bounded(p**RAILS.power, p)
 
 
 def _errors(confusion: Array, p: Array) -> Array:

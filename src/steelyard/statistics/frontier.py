@@ -55,9 +55,10 @@ class Choice:
 
 
 class InfeasibleError(ValueError):
-    """No operating point meets the constraints; `closest`, where there is one, is the point that misses them least."""
+    """No operating point meets the constraints; `closest`, where there is one, is the point that misses them least (a
+    `Choice`, of several classes `Offsets`)."""
 
-    def __init__(self, message: str, closest: Choice | None = None) -> None:
+    def __init__(self, message: str, closest: Any = None) -> None:
         super().__init__(message)
         self.closest = closest
 

@@ -15,7 +15,7 @@ Labels are given as the mass of each row in every class: one-hot rows times a we
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class Goal:
     def judge(self, at: ClassPoints) -> tuple[Array, Array]:
         """The values of the measure, and by how much the constraints are missed in sum."""
         where: dict[str, Any] = {"tpr": at.tpr, "tnr": at.tnr, "prevalence": at.prevalence}
-        where |= {"sample_size": at.n_rows, "classes": at.classes}
+        where |= {"sample_size": at.n_rows, "classes": at.classes, "confusion": at.confusion}
         missed = np.zeros(at.tpr.shape[:-1])
         for constraint in self.constraints:
             missed = missed + np.maximum(0.0, -np.asarray(constraint.slack(**where)) - TOLERANCE)
@@ -63,6 +63,7 @@ class ClassPoints:
     prevalence: Array
     n_rows: int
     classes: tuple[Any, ...]
+    confusion: Array | None = None  # shares of rows, by true and called class
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +85,16 @@ class ScoredClasses:
     def take(self, rows: NDArray[np.intp]) -> ScoredClasses:
         return ScoredClasses(self.scores[rows], self.labels[rows], self.classes, self.n_rows)
 
-    def points(self, hits: Array, calls: Array) -> ClassPoints:
-        """From the masses called rightly and called at all, by class."""
+    def at(self, offsets: Array) -> ClassPoints:
+        """The rates of a rule, and its confusion matrix."""
+        k, called = len(self.classes), (self.scores + offsets).argmax(axis=1)
+        cells = np.array([np.bincount(called, weights=mass, minlength=k) for mass in self.labels.T])
+        hits, calls = cells.diagonal(), cells.sum(axis=0)
         mass = self.labels.sum(axis=0)
         rest = mass.sum() - mass
         tpr = np.clip(hits / mass, 0.0, 1.0)
         tnr = np.clip(1.0 - (calls - hits) / rest, 0.0, 1.0)
-        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes)
-
-    def at(self, offsets: Array) -> ClassPoints:
-        called = (self.scores + offsets).argmax(axis=1)
-        hits, calls = self._counts(called)
-        return self.points(hits, calls)
-
-    def _counts(self, called: NDArray[np.intp]) -> tuple[Array, Array]:
-        k, each = len(self.classes), np.arange(len(called))
-        masses = self.labels[each, called], self.labels.sum(axis=1)
-        hits, calls = (np.bincount(called, weights=mass, minlength=k).astype(np.float64) for mass in masses)
-        return hits, calls
+        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes, cells / mass.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +156,15 @@ def climb(rows: ScoredClasses, goal: Goal, start: Offsets) -> Offsets:
     return now
 
 
-def search(rows: ScoredClasses, goal: Goal, seed: int = 0) -> Offsets:
-    """The best end of a few climbs; never below the plain argmax, and on all rows whichever start it came from."""
-    some = _sample(rows, seed)
+def search(
+    rows: ScoredClasses, goal: Goal, seed: int = 0, further: Callable[[ScoredClasses, Goal], list[Array]] | None = None
+) -> Offsets:
+    """The best end of a few climbs; never below the plain argmax, and on all rows whichever start it came from.
+    `further` has more starts (`class_weights`)."""
+    some = sample(rows, seed)
     plain = judge(rows, goal, np.zeros(len(rows.classes)))
-    ends = [climb(some, goal, judge(some, goal, start)) for start in _starts(some)]
+    begin = [*starts(some), *([] if further is None else further(some, goal))]
+    ends = [climb(some, goal, judge(some, goal, start)) for start in begin]
     best = max(ends, key=lambda end: (-end.missed, end.value))
     now = best if some is rows else climb(rows, goal, judge(rows, goal, best.offsets))
     now = now if now.beats(plain) else climb(rows, goal, plain)
@@ -176,16 +173,16 @@ def search(rows: ScoredClasses, goal: Goal, seed: int = 0) -> Offsets:
     return now
 
 
-def _sample(rows: ScoredClasses, seed: int) -> ScoredClasses:
-    """At most SAMPLE rows, of every class at least its share of half of them."""
+def sample(rows: ScoredClasses, seed: int, most: int = SAMPLE) -> ScoredClasses:
+    """About `most` rows if there are more, of every class at least its share of half of them."""
     n, k = rows.scores.shape
-    if n <= SAMPLE:
+    if n <= most:
         return rows
     draw, main = np.random.default_rng(seed), rows.labels.argmax(axis=1)
     keep = []
     for j in range(k):
         of_class = np.flatnonzero(main == j)
-        share = max(SAMPLE // (2 * k), SAMPLE * len(of_class) // n)
+        share = max(most // (2 * k), most * len(of_class) // n)
         keep.append(of_class if len(of_class) <= share else draw.choice(of_class, share, replace=False))
     found = rows.take(np.sort(np.concatenate(keep)))
     drawn = found.labels.sum(axis=0)
@@ -195,7 +192,7 @@ def _sample(rows: ScoredClasses, seed: int) -> ScoredClasses:
     return ScoredClasses(found.scores, found.labels * weights, rows.classes, rows.n_rows)
 
 
-def _starts(rows: ScoredClasses) -> Iterator[Array]:
+def starts(rows: ScoredClasses) -> Iterator[Array]:
     """The argmax, and the offsets that make classes of calibrated probabilities equally likely; and half way there."""
     mass = rows.labels.sum(axis=0)
     balanced = -np.log(np.maximum(mass, np.finfo(float).tiny) / mass.sum())
@@ -211,5 +208,6 @@ def _infeasible(rows: ScoredClasses, goal: Goal, now: Offsets) -> InfeasibleErro
     asked = " and ".join(map(repr, goal.constraints))
     return InfeasibleError(
         f"no offsets were found that meet {asked} on the {rows.n_rows} rows scored; "
-        f"the closest rule has TPR/FPR by class: {closest}. Loosen a constraint or improve the model"
+        f"the closest rule has TPR/FPR by class: {closest}. Loosen a constraint or improve the model",
+        now,
     )

@@ -23,10 +23,9 @@ from ... import _core
 from ...files.kinds import Array as Numbers
 from ...files.kinds import Fields, Is, Number, check_fields
 from ...files.values import from_bytes, to_bytes
-from ...measures import Measure
 from ...rows import Rows
 from ...statistics import class_shrinkage, offsets
-from ...statistics.class_costs import row_weights
+from ...statistics.class_costs import row_weights, value_of
 from ...statistics.offsets import Goal, ScoredClasses
 from ..status import Status
 from .class_sample import ClassSample
@@ -174,10 +173,9 @@ class ClassLearner:
         """Whether the measure can be looked at with these classes alone: not where it names one that is not there."""
         if len(seen) == len(self.classes):
             return True
-        rates = np.full(len(seen), 0.5)
         try:
             labels = [self.classes[k] for k in seen]
-            self.problem.measure(rates, rates, np.full(len(seen), 1.0 / len(seen)), sample_size=1.0, classes=labels)
+            value_of(self.problem.measure, np.ones((len(seen), len(seen))), labels, 1.0)
         except ValueError:
             return False
         return True
@@ -188,7 +186,7 @@ class ClassLearner:
         since = since[np.ix_(seen, seen)]
         if not (since.sum(axis=1) > 0.0).all():
             return
-        value = _value(self.problem.measure, since, [self.classes[k] for k in seen])
+        value = float(value_of(self.problem.measure, since, [self.classes[k] for k in seen], since.sum()))
         if np.isfinite(value):
             state.marks.append([float(t), value, *state.pull.tolist()])
             state.marked = state.confusion.copy()
@@ -291,9 +289,3 @@ def _sound(rows: Rows) -> Rows:
     if fault:
         raise BadRowError(int(row if rows.which is None else rows.which[row]), fault)
     return rows
-
-
-def _value(measure: Measure, table: Array, classes: list[Any]) -> float:
-    mass, calls, hits = table.sum(axis=1), table.sum(axis=0), np.diagonal(table)
-    tnr = 1.0 - (calls - hits) / (mass.sum() - mass)
-    return float(measure(hits / mass, tnr, mass / mass.sum(), sample_size=float(mass.sum()), classes=classes))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...measures import Measure
 from ...measures.constraints import Constraint
 from ...measures.groups import GapConstraint, GroupConstraint, WithinConstraint
+from ...measures.lifted import Of
 from .. import frontier, order_statistic
 from ..frontier import Choice, Frontier, InfeasibleError
 from .counts import Counts, Scored
@@ -154,6 +155,8 @@ def ask(constraint: Constraint, groups: Sequence[Any] = ()) -> tuple[Question, .
     """The tests that a constraint stands for: one, or for a gap one for each ordered pair of groups."""
     if isinstance(constraint, WithinConstraint):
         return (Question.of(constraint, read(constraint.plain), constraint.group),)
+    if constraint.body.is_lifted:
+        return (Question.of(constraint, read(of_one_class(constraint)), constraint.left.label),)  # type: ignore[attr-defined]
     if not isinstance(constraint, GapConstraint):
         return (Question.of(constraint, read(constraint)),)
     found = read(constraint.measure <= 0.5)  # any bound: only what it compares is read here
@@ -168,6 +171,18 @@ def ask(constraint: Constraint, groups: Sequence[Any] = ()) -> tuple[Question, .
         Question(constraint, None, (Share(slope, positives, a), Share(-slope, positives, b)), constraint.bound)
         for a, b in permutations(groups, 2)
     )
+
+
+def of_one_class(constraint: Constraint) -> Constraint:
+    """What ``of(k, measure) <= number`` asks of the class k against the rest."""
+    left, right = constraint.left, constraint.right
+    if not isinstance(left, Of) or right.varies or right.needs_prevalence:
+        raise ValueError(
+            f"with several classes delta promises limits on one class each, such as of('a', fnr) <= 0.05 or "
+            f"of('a', Precision()) >= 0.9; {constraint!r} is not one"
+        )
+    inner = left.args[0]
+    return inner <= right if constraint.sense == "<=" else inner >= right
 
 
 def _by_rank(question: Question) -> bool:
@@ -326,7 +341,7 @@ def refused(promise: Promise) -> RefusedError:
     if needed is not None and needed > promise.n_rows:
         offers.append(f"as asked it takes about {_about(needed):,} such rows")
     if not offers:
-        offers.append("no threshold of this model seems to keep it: loosen it or improve the model")
+        offers.append("no rule of this model seems to keep it: loosen it or improve the model")
     return RefusedError(f"{text}; {', and '.join(offers)}. Or allow a larger delta", None, promise)
 
 

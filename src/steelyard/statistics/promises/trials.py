@@ -5,6 +5,7 @@
   false alarms and on misses) have half of delta each.
 - `Learned`: everything else, where there are rows that fix an order (`orders.learned`).
 - `GroupCaps`, `GroupPath`: the same where every group has a threshold of its own (`by_group`).
+- `ClassPath`: vectors of offsets of several classes (`by_class`).
 - `Weighted`: weights by design (`weighted`).
 - `Ranked`: a floor on what is called where there are none (`orders.by_rank`); caps beside it have equal parts of delta.
 
@@ -94,8 +95,11 @@ class Learned:
         thresholds = orders.grid(before.scores)
         return cls(thresholds, rows.by_view(thresholds, goal.views), before.by_view(thresholds, goal.views))
 
+    def _order(self, goal: Goal) -> orders.Order:
+        return orders.learned(goal.questions, goal.measure, self.before, self.seen[None].n_rows)
+
     def passed(self, goal: Goal) -> Flags:
-        order = orders.learned(goal.questions, goal.measure, self.before, self.seen[None].n_rows)
+        order = self._order(goal)
 
         def p_at(places: NDArray[np.intp]) -> Array:
             seen, before = ({view: c[places] for view, c in part.items()} for part in (self.seen, self.before))
@@ -142,6 +146,20 @@ class GroupPath(Learned):
 
     vectors: Array
     names: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPath(Learned):
+    """Rows of `vectors` have an offset for each of the classes in `names`, which are the views; they were laid by rows
+    that promise nothing, from the largest margin on towards more of the measure."""
+
+    vectors: Array
+    names: tuple[Any, ...]
+
+    def _order(self, goal: Goal) -> orders.Order:
+        n_rows = self.seen[None].n_rows
+        margin = np.min([question.margin(self.before, n_rows) for question in goal.questions], axis=0)
+        return orders.from_margin(margin, np.arange(float(len(margin))))
 
 
 @dataclass(frozen=True, eq=False)
