@@ -131,6 +131,12 @@ def test_two_classes_are_a_case_of_several_and_leave_the_others_alone():
     assert set(vars(again)) == set(vars(plain))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_columns_of_very_different_scale_are_warned_of(kind):
+    with pytest.warns(UserWarning, match="differ in scale by a factor"):
+        model().fit(kind(X[TRAIN] * np.r_[np.ones(7), 1e-6]), Y[TRAIN])
+
+
 def test_a_call_that_fails_changes_nothing(fitted):
     kept = pickle.loads(pickle.dumps(fitted))
     bad = X[TEST].copy()

@@ -40,6 +40,7 @@ STALE = 0.01  # of the rows so far: then the weights are looked at anew, as for 
 # another: with 1 in place of 0.03 the worst recall is 0.518, not 0.581 (docs/classes.md), and macro F1 the same.
 MIXED = 0.03
 MARKS = 0.05  # of the rows so far, between two marks of the learning curve
+ROWS_BY_COLUMN, ENOUGH = 256, 10  # rows for the scales of columns, and entries of one: `Warmup` in stream/state.hpp
 NEVER = -1e300  # the intercept of a class that was not seen: no row reaches it, and it is a number
 NUMBERS = 5  # of `ClassState::numbers`
 VERSION = 1  # of the saved state; another one is refused
@@ -70,6 +71,7 @@ class _State:
     pull: Array
     mass: Array  # of all rows by class, those left to the sample among them
     before: Array  # the mass learned before each class was first seen, -1 until then; last, that at the last look
+    columns: Array  # of the first rows, by column: the largest size of a value, and how many are not 0
     sample: ClassSample
     next_look: int = 1
     n_once: int = 0  # rows, each counted once however many the passes
@@ -81,14 +83,14 @@ class _State:
     def new(cls, k: int, d: int, sample: ClassSample) -> _State:
         before = np.append(np.full(k, -1.0), 0.0)
         models, offsets, table = np.zeros((3, k, d)), np.zeros((3, k)), np.zeros((k, k))
-        return cls(models, offsets, table, np.zeros(NUMBERS), np.ones(k), np.zeros(k), before, sample)
+        return cls(models, offsets, table, np.zeros(NUMBERS), np.ones(k), np.zeros(k), before, np.zeros((2, d)), sample)
 
     def copy(self) -> _State:
         arrays = {name: getattr(self, name).copy() for name in _ARRAYS}
         return replace(self, **arrays, sample=self.sample.copy(), marks=[list(mark) for mark in self.marks])
 
 
-_ARRAYS = ("models", "offsets", "confusion", "numbers", "pull", "mass", "before", "marked")
+_ARRAYS = ("models", "offsets", "confusion", "numbers", "pull", "mass", "before", "columns", "marked")
 # What a saved state may hold.
 _COUNT = Number(0, 2**62, whole=True)
 _STATE: Fields = {
@@ -96,6 +98,7 @@ _STATE: Fields = {
     "pull": Numbers("f8", "k"), "confusion": Numbers("f8", "k", "k", low=0),
     "numbers": Numbers("f8", NUMBERS, low=0), "next_look": _COUNT,
     "mass": Numbers("f8", "k", low=0), "before": Numbers("f8", "b", low=-1),
+    "columns": Numbers("f8", 2, "d", low=0),
     "n_once": _COUNT, "n_rows": _COUNT, "marks": Numbers("f8", "m", "c"),
     "marked": Numbers("f8", "j", "j"), "sample": Is(dict),
 }  # fmt: skip
@@ -105,7 +108,6 @@ class ClassLearner:
     """Goes on from row to row, with the interface of `learner.Learner`; labels are codes of `classes`."""
 
     settles = False
-    spread = 1.0
 
     def __init__(self, problem: Problem, n_features: int, classes: Sequence[Any], state: _State | None = None) -> None:
         self.problem, self.n_features, self.classes = problem, n_features, tuple(classes)
@@ -125,6 +127,7 @@ class ClassLearner:
             first = state.n_once - len(order) if run.number else state.n_once
             held = state.sample.offer(rows, codes, weight, order, first, again=run.number > 0)
             if not run.number:
+                _look_at_columns(state, rows, order[: max(0, ROWS_BY_COLUMN - state.n_once)])
                 state.n_once += len(order)
                 np.add.at(state.mass, codes[order], 1.0 if weight is None else weight[order])  # row by row, as it comes
             state.n_rows += len(order)
@@ -237,6 +240,13 @@ class ClassLearner:
         """Rows seen, in every pass."""
         return self._state.n_rows
 
+    @property
+    def spread(self) -> float:
+        """Largest over smallest scale of a column, from the first rows."""
+        peak, count = self._state.columns
+        known = peak[count >= ENOUGH]
+        return float(known.max() / known.min()) if len(known) else 1.0
+
     def curve(self) -> dict[str, Array]:
         """At each mark: the measure on the rows since the one before, before they were learned, and the weights."""
         marks = np.array(self._state.marks).reshape(-1, 2 + len(self.classes))
@@ -278,6 +288,18 @@ class ClassLearner:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__init__(saved["problem"], saved["n_features"], saved["classes"])  # type: ignore[misc]
         self.load(saved["state"])
+
+
+def _look_at_columns(state: _State, rows: Rows, which: NDArray[np.intp]) -> None:
+    if not len(which):
+        return
+    source = rows.source[which if rows.which is None else rows.which[which]]
+    size = abs(source)
+    if rows.is_sparse:
+        peak, count = size.max(axis=0).toarray().ravel(), size.getnnz(axis=0)
+    else:
+        peak, count = size.max(axis=0), (size > 0).sum(axis=0)
+    state.columns = np.stack([np.maximum(state.columns[0], peak), state.columns[1] + count])
 
 
 def _sound(rows: Rows) -> Rows:
