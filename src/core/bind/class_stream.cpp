@@ -51,7 +51,10 @@ void class_pass(const RowsIn& rows, const Ints& codes, const std::optional<Doubl
         codes.data(), weight ? weight->data() : nullptr, order.data(), static_cast<Index>(order.shape(0)),
         pull.data(),  static_cast<ClassLoss>(loss),      unit_step,    intercept};
     without_gil([&](const Stop& stop) {
-        visit(*rows, [&](const auto& x) { ClassPass(state, run).over(x, &stop); });
+        visit(*rows, [&](const auto& x) {
+            require(x.constant == 0, "a stream learner has intercepts of its own");
+            ClassPass(state, run).over(x, &stop);
+        });
         return 0;
     });
 }
