@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 OF_TWO = ("_positive", "frontier_", "costs_", "levels_", "promise_")  # what a fit to two classes may have left
 # Times `tol` of the final fit, and at least; passes: a certificate of |J'|^2 / 2 is far above what it bounds.
 LOOSER, AT_LEAST, PASSES = 100.0, 0.1, 100
+# With more weights than this a pass is slow, and models of few rows are soon told apart: then so many passes.
+WIDE, PASSES_WIDE = 2**17, 20
 
 
 def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -58,7 +60,7 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             )
         rows = rows.packed().with_constant(typical_norm(rows, weight) if estimator.fit_intercept else 0.0)
         data = LabelledClasses(rows, labels.codes, tuple(labels.classes.tolist()), weight)
-        found = classes.search(data, splits.pairs, goal, _effort(estimator), _wanted(estimator))
+        found = classes.search(data, splits.pairs, goal, _effort(estimator, k * rows.n_cols), _wanted(estimator))
         for name in OF_TWO:
             estimator.__dict__.pop(name, None)
         estimator.classes_ = labels.classes
@@ -102,10 +104,11 @@ def lifted_constraints(subject_to: Any, measure: Any) -> tuple[Constraint, ...]:
     return constraints
 
 
-def _effort(estimator: Any) -> Effort:
+def _effort(estimator: Any, n_weights: int) -> Effort:
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     tol = max(min(LOOSER * estimator.tol, AT_LEAST), estimator.tol)
-    return Effort(tol, PASSES, estimator.solver, threads(estimator.n_jobs), seed)
+    passes = PASSES_WIDE if n_weights > WIDE else PASSES
+    return Effort(tol, passes, estimator.solver, threads(estimator.n_jobs), seed)
 
 
 def _wanted(estimator: Any) -> Wanted:

@@ -23,6 +23,7 @@ from ..status import SOLVED, Ended, Status
 Array = NDArray[np.float64]
 
 MEMORY = 20  # pairs that L-BFGS keeps: 10 took a quarter to a third more passes on 4,000 rows of satimage and covertype
+ROOM = 2**23  # numbers that the pairs may hold, twice: fewer pairs, but five, where there are more than 400,000 weights
 OUT_OF_STEPS = Status(Ended.LIMIT, "the steps of L-BFGS are used up")
 STUCK = Status(Ended.TROUBLE, "L-BFGS finds no better point: the numbers are too coarse for this tolerance")
 OVERFLOWS = Status(Ended.TROUBLE, "the objective overflows at W = 0: C times the sample weights is too large")
@@ -105,7 +106,13 @@ def solve(
 
     if best[0] > tol:
         how: dict[str, Any] = {"jac": True, "method": "L-BFGS-B"}
-        options = {"maxcor": MEMORY, "maxiter": max_iter, "maxfun": max_iter, "ftol": 0.0, "gtol": 0.0}
+        options = {
+            "maxcor": int(np.clip(ROOM // flat.size, 5, MEMORY)),
+            "maxiter": max_iter,
+            "maxfun": max_iter,
+            "ftol": 0.0,
+            "gtol": 0.0,
+        }
         with suppress(_NearEnough):
             ended = OUT_OF_STEPS if minimize(watched, flat, **how, options=options).status == 1 else STUCK
     gap, flat, value = best
