@@ -42,8 +42,7 @@ ROWS = 5_000  # are enough to decide where to climb from: rates to within a hund
 
 def is_for(goal: Goal) -> bool:
     """Concave measures and constraints; not where a table of costs leaves the rates of the classes."""
-    parts = (goal.measure, *(constraint.cleared for constraint in goal.constraints))
-    if any(part.needs_confusion for part in parts):
+    if goal.needs_confusion:
         return False
     return bool(goal.constraints) or goal.measure.curvature in IS_CONCAVE
 

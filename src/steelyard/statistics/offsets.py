@@ -44,6 +44,10 @@ class Goal:
     measure: Measure
     constraints: tuple[Constraint, ...] = ()
 
+    @property
+    def needs_confusion(self) -> bool:
+        return any(part.needs_confusion for part in (self.measure, *(one.cleared for one in self.constraints)))
+
     def judge(self, at: ClassPoints) -> tuple[Array, Array]:
         """The values of the measure, and by how much the constraints are missed in sum."""
         where: dict[str, Any] = {"tpr": at.tpr, "tnr": at.tnr, "prevalence": at.prevalence}
@@ -85,16 +89,22 @@ class ScoredClasses:
     def take(self, rows: NDArray[np.intp]) -> ScoredClasses:
         return ScoredClasses(self.scores[rows], self.labels[rows], self.classes, self.n_rows)
 
-    def at(self, offsets: Array) -> ClassPoints:
-        """The rates of a rule, and its confusion matrix."""
+    def at(self, offsets: Array, with_confusion: bool = True) -> ClassPoints:
+        """The rates of a rule, and its confusion matrix, which takes K counts of all rows in place of two."""
         k, called = len(self.classes), (self.scores + offsets).argmax(axis=1)
-        cells = np.array([np.bincount(called, weights=mass, minlength=k) for mass in self.labels.T])
-        hits, calls = cells.diagonal(), cells.sum(axis=0)
         mass = self.labels.sum(axis=0)
+        cells = None
+        if with_confusion:
+            cells = np.array([np.bincount(called, weights=part, minlength=k) for part in self.labels.T])
+            hits, calls = cells.diagonal(), cells.sum(axis=0)
+            cells = cells / mass.sum()
+        else:
+            parts = self.labels[np.arange(len(called)), called], self.labels.sum(axis=1)
+            hits, calls = (np.bincount(called, weights=part, minlength=k) for part in parts)
         rest = mass.sum() - mass
         tpr = np.clip(hits / mass, 0.0, 1.0)
         tnr = np.clip(1.0 - (calls - hits) / rest, 0.0, 1.0)
-        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes, cells / mass.sum())
+        return ClassPoints(tpr, tnr, mass / mass.sum(), self.n_rows, self.classes, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +147,7 @@ def best_of(rows: ScoredClasses, goal: _core.ClassGoal, offsets: Array, k: int) 
 
 # -- all classes ----------------------------------------------------------------------------------------------------
 def judge(rows: ScoredClasses, goal: Goal, offsets: Array) -> Offsets:
-    value, missed = goal.judge(rows.at(offsets))
+    value, missed = goal.judge(rows.at(offsets, goal.needs_confusion))
     return Offsets(offsets, float(value), float(missed))
 
 
