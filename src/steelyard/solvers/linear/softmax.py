@@ -83,7 +83,7 @@ def solve(
 
     >>> found = solve(Rows.of([[2.0], [1.0], [-1.0], [-2.0]]), np.array([0, 0, 1, 1]), 2, C=10.0, tol=1e-8)
     >>> found.W.round(2).ravel().tolist(), bool(found.gap <= 1e-8)
-    ([1.48, -1.48], True)
+    ([1.37, -1.37], True)
     """
     scale = np.full(rows.n_rows, float(C)) if weight is None else C * weight
     objective = _Objective(rows, codes, n_classes, scale, n_jobs)
