@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import made_batch
+import made_class_learners
 import made_classes
 import made_counting
 import made_counting_classes
@@ -151,6 +152,7 @@ FROM = {  # tables made from a file of another name
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
     "gpu_kernel": "gpu",
+    **made_class_learners.FROM,
     **made_classes.FROM,
     **made_counting.FROM,
     **made_counting_classes.FROM,
@@ -193,6 +195,7 @@ TABLES = {
     "structural_quality": made_structural.quality_table,
     "structural_optimum": made_structural.optimum_table,
     "neyman_pearson_linear": made_structural.neyman_pearson_table,
+    **made_class_learners.TABLES,
     **made_classes.TABLES,
     **made_counting.TABLES,
     **made_counting_classes.TABLES,

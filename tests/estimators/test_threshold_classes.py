@@ -142,8 +142,8 @@ def test_doors_of_two_classes_say_which_one_takes_several(door):
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match=r"ThresholdClassifier.*macro\(FBeta\(1\)\)"):
         sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X, Y)
-    with pytest.raises((TypeError, ValueError), match="ThresholdClassifier takes those of several"):
-        sy.MeasureClassifier(m.macro(m.FBeta(1))).fit(X, CODES == 1)
+    with pytest.raises((TypeError, ValueError), match="take those of several"):
+        sy.StructuralSVM(m.macro(m.FBeta(1))).fit(X, CODES == 1)
     with pytest.raises(ValueError, match="limits on one class each"):
         fitted(subject_to=m.macro(m.tpr) >= 0.5, delta=0.1, cv=0.3)
     with pytest.raises(ValueError, match="has not seen"):

@@ -270,6 +270,19 @@ def classes(draw):
     _core.best_offset(draw.matrix(draw.n, k), labels, draw.numbers(k), abs(draw.index(draw.rng.integers(k))), goal)
 
 
+def class_stream(draw):
+    x, k = draw.rows(), draw.one_of(1, 2, 3, 5)
+    d = draw.length(draw.d)
+    models, offsets = np.zeros((draw.length(3), k, d)), np.zeros((draw.length(3), draw.length(k)))
+    numbers, table = np.zeros(draw.length(5)), np.zeros((draw.length(k), k))
+    codes, order = draw.whole(draw.n, k, np.int32), draw.whole(draw.n, draw.n, np.int64)
+    for _ in range(2):
+        _core.class_pass(
+            x, codes, draw.weight(), order, draw.numbers(k), models, offsets, table, numbers, draw.count(1),
+            draw.number(0.6), draw.maybe(0.5),
+        )  # fmt: skip
+
+
 def structural(draw):
     x = draw.rows()
     n = draw.n
@@ -337,7 +350,20 @@ def kernel(draw):
 
 BINDINGS = {
     f.__name__: f
-    for f in (rows, measures, cost_grid, class_risks, masters, stream, classes, structural, path, other_paths, kernel)
+    for f in (
+        rows,
+        measures,
+        cost_grid,
+        class_risks,
+        masters,
+        stream,
+        classes,
+        class_stream,
+        structural,
+        path,
+        other_paths,
+        kernel,
+    )
 }
 REFUSALS = (ValueError, TypeError, IndexError, MemoryError, RuntimeError, OverflowError)
 

@@ -71,6 +71,20 @@ def fit(make: Callable[[Any, Any], Any], n: int, d: int = 20, **how: Any) -> Cal
     return ready
 
 
+def fit_classes(make: Callable[[Any, Any], Any], n: int, d: int) -> Callable[[], Call]:
+    """The same of three classes."""
+
+    def ready() -> Call:
+        import steelyard as sy
+        import steelyard.measures as m
+
+        X, y = binary(n, d)
+        estimator = make(sy, m)
+        return Call(lambda: estimator.fit(X, y + (X[:, 2] > 1.0)), estimator)
+
+    return ready
+
+
 def refit() -> Call:
     """An estimator that was fitted before: it keeps what it learnt then."""
     import steelyard as sy
@@ -225,6 +239,12 @@ CASES: dict[str, Callable[[], Call]] = {
         lambda sy, m: sy.MeasureClassifier(m.BAKLD(), random_state=0), 200_000, 200, dtype="float32"
     ),
     "OnlineClassifier": fit(lambda sy, m: sy.OnlineClassifier(m.FBeta(1), max_iter=5000), 400_000),
+    "MeasureClassifier, three classes": fit_classes(
+        lambda sy, m: sy.MeasureClassifier(m.macro(m.FBeta(1)), random_state=0), 200_000, 100
+    ),
+    "OnlineClassifier, three classes": fit_classes(
+        lambda sy, m: sy.OnlineClassifier(m.macro(m.FBeta(1)), max_iter=5000), 400_000, 20
+    ),
     "OnlineClassifier, fitted before": refit,
     "OnlineClassifier.partial_fit": partial_fits,
     "OnlineClassifier, one point model at the boundary": fit(

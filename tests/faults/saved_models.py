@@ -28,6 +28,8 @@ OURS = {
     ),
     "can": lambda: sy.MeasureClassifier(m.FBeta(1), subject_to=[m.fpr <= 0.5], solver="can", C=1.0, random_state=0),
     "online": lambda: sy.OnlineClassifier(m.FBeta(1), random_state=0),
+    "measure classes": lambda: sy.MeasureClassifier(m.macro(m.FBeta(1)), C=1.0, loss="logistic", cv=2, random_state=0),
+    "online classes": lambda: sy.OnlineClassifier(m.macro(m.FBeta(1)), random_state=0),
     "online cap": lambda: sy.OnlineClassifier(m.Recall(), subject_to=m.fpr <= 0.2, random_state=0),
     "online letter": lambda: sy.OnlineClassifier(m.CQReward(), guard=False, eta0=0.1, random_state=0),
     "mini-batch": lambda: sy.OnlineClassifier(m.GMean(), solver="1pmb", random_state=0),

@@ -6,6 +6,7 @@
 //   draw_rows, shares_above, ...   measure/resamples.hpp            what the bootstrap counts          measure.cpp
 //   score_units                   measure/score_units.hpp          quantiles of many models' scores   measure.cpp
 //   StreamLearner                 stream/learner.hpp               row by row: NEMSIS, SCAN and more  stream.cpp
+//   class_pass                    stream/class_pass.hpp            the same for K classes             class_stream.cpp
 //   solve_cost_grid               linear/cost_grid.hpp             every cost pair and every C        linear.cpp
 //   solve_master, line_search     linear/master.hpp                parts of the bundle, for tests     linear.cpp
 //   StructuralSvm, most_violated  structural/cutting_planes.hpp    any loss of the confusions         structural.cpp
@@ -32,6 +33,7 @@ NB_MODULE(_core, m) {
     bind_measure(m);
     bind_linear(m);
     bind_stream(m);
+    bind_class_stream(m);
     bind_structural(m);
     bind_path(m);
     bind_smo(m);

@@ -6,5 +6,6 @@
 namespace steelyard {
 
 void bind_stream(nanobind::module_& m);
+void bind_class_stream(nanobind::module_& m);
 
 }  // namespace steelyard

@@ -69,8 +69,9 @@ class Labels:
     is_positive: np.ndarray
 
     @classmethod
-    def of(cls, y: Any, pos_label: Any = None) -> Labels:
-        classes, is_positive, positive = encode_labels(y, pos_label)
+    def of(cls, y: Any, pos_label: Any = None, measure: Measure | None = None) -> Labels:
+        """`measure`, of who takes several classes under another one, is named where there are more than two."""
+        classes, is_positive, positive = encode_labels(y, pos_label, measure)
         return cls(classes, positive, is_positive)
 
     @property
@@ -95,7 +96,7 @@ def one_kind(y: Any) -> np.ndarray:
     return column
 
 
-def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray, Any]:
+def encode_labels(y: Any, pos_label: Any = None, measure: Measure | None = None) -> tuple[np.ndarray, np.ndarray, Any]:
     """``(classes, is_positive, positive label)``; the larger label is positive unless `pos_label` says otherwise."""
     y = one_kind(y)
     assert_all_finite(y, input_name="y")
@@ -103,10 +104,11 @@ def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray
     check_classification_targets(classes)
     kind = type_of_target(classes, input_name="y")
     if kind != "binary":
+        instead = "take ThresholdClassifier with a measure of several classes, such as macro(FBeta(1))"
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
-            f"y holds {len(classes)} classes: say which one is positive (y == label), or take ThresholdClassifier with "
-            "a measure of several classes, such as macro(FBeta(1))"
+            f"y holds {len(classes)} classes: say which one is positive (y == label), or "
+            + (instead if measure is None else several_instead(measure))
         )
     if len(classes) < 2:
         raise ValueError(
@@ -116,6 +118,10 @@ def encode_labels(y: Any, pos_label: Any = None) -> tuple[np.ndarray, np.ndarray
         )
     positive = positive_label(classes, pos_label)
     return classes, y == positive, positive
+
+
+def several_instead(measure: Measure) -> str:
+    return f"give a measure of several classes in place of {measure!r}: macro({measure!r}), worst({measure!r}), ..."
 
 
 def positive_label(classes: np.ndarray, pos_label: Any) -> Any:

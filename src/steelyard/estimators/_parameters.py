@@ -127,8 +127,8 @@ FLAG = A("True or False", (bool, np.bool_))
 ANYTHING = A("anything")
 ANY_MEASURE = A("a measure such as steelyard.measures.FBeta(1), or an expression of them", Measure)
 MEASURE = A(
-    "a measure of two classes such as steelyard.measures.FBeta(1), or an expression of them (ThresholdClassifier takes "
-    "those of several)",
+    "a measure of two classes such as steelyard.measures.FBeta(1), or an expression of them (ThresholdClassifier, "
+    "MeasureClassifier and OnlineClassifier take those of several)",
     Measure,
     unless="is_lifted",
 )

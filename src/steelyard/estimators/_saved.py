@@ -47,6 +47,7 @@ from ..solvers.path.exact import ExactPath
 from ..solvers.path.joined import JoinedPath
 from ..solvers.path.problem import ModelPath
 from ..solvers.status import Status
+from ..solvers.stream.class_learner import ClassLearner
 from ..solvers.stream.learner import Learner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME
@@ -185,10 +186,31 @@ PATHS = (
 
 
 # -- linear and kernel models -----------------------------------------------------------------------------------
+def _sound_measure(model: Any) -> None:
+    """Costs and a frontier for two classes under a measure of them, weights for any number under a lifted one."""
+    several = hasattr(model, "class_weights_")
+    fits(several == model.measure.is_lifted, "the measure and the classes")
+    held = {"costs_", "frontier_"} & vars(model).keys()
+    fits(not held if several else len(held) == 2 and len(model.classes_) == 2, "the model and the classes")
+    _sound_rows(model)
+
+
+def _sound_rows(model: Any) -> None:
+    k = len(model.classes_)
+    fits(hasattr(model, "_positive") == (k == 2), "the positive label and the classes")
+    fits(k >= 2 and len(model.coef_) == (1 if k == 2 else k), "the models and the classes")
+
+
 def _sound_online(model: Any) -> None:
     learner = model._learner
     fits(learner.n_features == model.n_features_in_, "the learner and the number of columns")
     fits(isinstance(learner.problem.solver, BY_NAME[model.solver_]), "the learner and the solver")
+    k = len(model.classes_)
+    fits(k >= 2 and hasattr(model, "_positive") == (k == 2), "the positive label and the classes")
+    if isinstance(learner, ClassLearner):
+        fits(list(learner.classes) == model.classes_.tolist(), "the learner and the classes")
+    else:
+        fits(k == 2, "the learner and the classes")
 
 
 def _sound_neyman_pearson(model: Any) -> None:
@@ -207,13 +229,17 @@ def _sound_q_value(model: Any) -> None:
 LINEAR_MODELS = (
     estimator(
         MeasureClassifier,
-        {**LINEAR, "C_": ANY_NUMBER, "loss_": Text(), "costs_": Each(ANY_NUMBER, 2), "gap_": ANY_NUMBER,
-         "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": Is(Frontier), "levels_": IfThere(Array("f8", "l")),
-         "promise_": IfThere(PROMISE)},
+        {**SEEN, "classes_": Labels("k"), "_positive": IfThere(ANYTHING), "coef_": Array("f8", "m", "d"),
+         "intercept_": Array("f8", "m"), "C_": ANY_NUMBER, "loss_": Text(), "costs_": IfThere(Each(ANY_NUMBER, 2)),
+         "gap_": ANY_NUMBER, "n_iter_": COUNT, "best_score_": ANY_NUMBER, "frontier_": IfThere(Is(Frontier)),
+         "levels_": IfThere(Array("f8", "l")), "promise_": IfThere(PROMISE),
+         "class_weights_": IfThere(Array("f8", "k", low=0))},
+        _sound_measure,
     ),
     estimator(
         OnlineClassifier,
-        {**SEEN, **BINARY, "_learner": Is(Learner, MiniBatchLearner), "solver_": Text(tuple(BY_NAME)),
+        {**SEEN, "classes_": Labels("k"), "_positive": IfThere(ANYTHING),
+         "_learner": Is(Learner, MiniBatchLearner, ClassLearner), "solver_": Text(tuple(BY_NAME)),
          "n_iter_": COUNT, "_scales_seen": FLAG},
         _sound_online,
     ),

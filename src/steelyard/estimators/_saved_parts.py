@@ -23,6 +23,7 @@ from ..files.kinds import (
     ByName,
     Fields,
     Is,
+    Labels,
     Maybe,
     Number,
     Table,
@@ -42,6 +43,7 @@ from ..solvers.path.exact import ExactPath
 from ..solvers.path.joined import JoinedPath
 from ..solvers.path.problem import CACHE, PathKernel, PathProblem
 from ..solvers.status import Ended, Status
+from ..solvers.stream.class_learner import BY_REWARD, ClassLearner
 from ..solvers.stream.learner import Learner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME, REWARDS, Problem, check_problem
@@ -72,16 +74,34 @@ def frozen(kind: type, fields: Fields, sound: Callable[[Any], None] = lambda mad
 
 
 # -- streams ----------------------------------------------------------------------------------------------------
-def _learner_state(learner: Learner | MiniBatchLearner) -> dict[str, Any]:
+def _learner_state(learner: Learner | MiniBatchLearner | ClassLearner) -> dict[str, Any]:
     return {"problem": learner.problem, "n_features": learner.n_features, "state": learner.save()}
 
 
-def _make_learner(state: dict[str, Any]) -> Learner | MiniBatchLearner:
+def _make_learner(state: dict[str, Any]) -> Learner | MiniBatchLearner | ClassLearner:
     check_fields({"problem": Is(Problem), "n_features": Number(1, 2**62, whole=True), "state": Is(bytes)}, state)
     # A weight for every feature is in the state: no memory is taken for features that are not there.
     fits(8 * state["n_features"] <= len(state["state"]), "the number of features and the state of a learner")
+    fits(not state["problem"].measure.is_lifted, "the measure and the classes")
     check_problem(state["problem"])
     learner = new_learner(state["problem"], state["n_features"])
+    learner.load(state["state"])
+    return learner
+
+
+def _class_learner_state(learner: ClassLearner) -> dict[str, Any]:
+    return {**_learner_state(learner), "classes": np.asarray(learner.classes)}
+
+
+def _make_class_learner(state: dict[str, Any]) -> ClassLearner:
+    fields: Fields = {
+        "problem": Is(Problem), "n_features": Number(1, 2**62, whole=True), "state": Is(bytes), "classes": Labels("k"),
+    }  # fmt: skip
+    check_fields(fields, state)
+    fits(8 * state["n_features"] <= len(state["state"]), "the number of features and the state of a learner")
+    problem = state["problem"]
+    fits(problem.measure.is_lifted and problem.reward in BY_REWARD, "the measure and the classes")
+    learner = ClassLearner(problem, state["n_features"], tuple(state["classes"].tolist()))
     learner.load(state["state"])
     return learner
 
@@ -103,6 +123,7 @@ STREAM = (
     frozen(Problem, _PROBLEM),
     Description("StreamLearner", Learner, _learner_state, _make_learner),
     Description("MiniBatchLearner", MiniBatchLearner, _learner_state, _make_learner),
+    Description("ClassLearner", ClassLearner, _class_learner_state, _make_class_learner),
 )
 
 

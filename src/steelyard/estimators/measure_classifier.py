@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..measures import FBeta, Measure
-from ..measures.constraints import Constraint, as_constraints
+from ..measures.constraints import Constraint, as_linear_constraints
 from ..solvers.linear import cost_sensitive
 from ..solvers.search.can import can
 from ..solvers.search.exploration import Candidate, Exploration, Sample
@@ -41,15 +41,15 @@ from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
 from ..tensors import is_elsewhere
-from . import _measure_on_tensors
+from . import _measure_classes, _measure_on_tensors
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin, typical_norm
 from ._parameters import (
+    ANY_MEASURE,
     ANYTHING,
     CV,
     FLAG,
-    MEASURE,
     NOTHING,
     POSITIVE,
     RANDOM,
@@ -115,7 +115,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     Parameters
     ----------
     measure : Measure, default=FBeta(1)
-        What to maximise: a measure of `steelyard.measures` or an expression of them.
+        What to maximise: a measure of `steelyard.measures` or an expression of them; for several classes a lifted one,
+        such as ``macro(FBeta(1))``, under which a model for each class is trained (docs/classes.md).
     subject_to : Constraint or list of them, default=None
         Linear in the rates, such as ``fpr <= 0.01`` or ``Precision() >= 0.9``. Met on the out-of-fold scores, with a
         margin where few rows decide.
@@ -148,7 +149,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,); (n_classes, n_features) and (n_classes,) of several
+    class_weights_ : ndarray of shape (n_classes,)
+        Of several classes, in place of `costs_` and `frontier_`: the weight of a row of each class in the fit.
     C_, loss_, costs_ : float, str, (float, float)
         The chosen model; `costs_` are those of a false negative and a false positive. Where the stream's learner
         (`OnlineClassifier`) was best `loss_` is "stream", and `C_`, `costs_` and `gap_`, which it lacks, are nan.
@@ -172,7 +175,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     """
 
     _parameters: ClassVar[Table] = {
-        "measure": (MEASURE,),
+        "measure": (ANY_MEASURE,),
         "subject_to": (ANYTHING,),
         "delta": (SHARE, NOTHING),  # read by `as_constraints`
         "C": (Words("auto"), POSITIVE, ListOf(POSITIVE)),
@@ -223,13 +226,16 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeasureClassifier:
         """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike."""
         self._check_parameters()
-        goal = Goal(self.measure, _linear_constraints(self.subject_to))
+        if self.measure.is_lifted:
+            fitted: MeasureClassifier = _measure_classes.fit(self, X, y, sample_weight)
+            return fitted
+        goal = Goal(self.measure, as_linear_constraints(self.subject_to))
         if is_elsewhere(X):
             _measure_on_tensors.fit(self, X, y, sample_weight, goal)
             return self
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
-            labels = Labels.of(y, self.pos_label)
+            labels = Labels.of(y, self.pos_label, self.measure)
             weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
             asked = asked_of(tuple(goal.constraints), goal.measure, self.delta, weight)
             splits = self._splits(labels.is_positive, asked)
@@ -343,6 +349,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         offset = data.rows.constant * final.w[-1] if self.fit_intercept else 0.0
         self.C_, self.loss_, self.costs_ = final.C, final.loss, (final.c_pos, final.c_neg)
         self.gap_, self.n_iter_, self.best_score_ = final.gap, max(1, final.n_iter), chosen.point.value
+        self.__dict__.pop("class_weights_", None)  # of a fit to several classes
         self.frontier_ = exploration.frontier(exploration.scores(chosen.model))
         if found.levels is not None:
             self.levels_ = found.levels
@@ -389,11 +396,3 @@ def _ratios(prevalence: float) -> Array:
     """Cost ratios from half of plain costs to twice the balanced ones."""
     balanced = (1.0 - prevalence) / prevalence
     return np.geomspace(0.5 * min(1.0, balanced), 2.0 * max(1.0, balanced), PLAN.n_ratios)
-
-
-def _linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
-    constraints = as_constraints(subject_to)
-    for constraint in constraints:
-        if not constraint.is_linear:
-            raise ValueError(f"{constraint!r} is not linear in the rates; give a cap or a floor such as fpr <= 0.01")
-    return constraints

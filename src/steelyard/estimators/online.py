@@ -7,7 +7,6 @@ side: parameters, labels, chunks, checkpoints.
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar, NoReturn
@@ -20,20 +19,20 @@ from sklearn.utils.validation import validate_data
 from ..measures import BAKLD, Constraint, Measure
 from ..rows import Rows, explain
 from ..solvers.status import Ended
+from ..solvers.stream.class_learner import LinearModels
 from ..solvers.stream.learner import BadRowError, LinearModel
 from ..solvers.stream.problem import BY_NAME, REWARDS, Pass
 from ..statistics.frontier import InfeasibleError
-from ..streams.checkpoint import Checkpoint, CheckpointError
-from ..streams.chunks import as_chunks
-from ..streams.seen import Seen
+from ..streams.checkpoint import Checkpoint
 from ._binary import Labels, positive_label
 from ._border import as_before, rows_and_y, rows_to_score
 from ._linear import LinearMixin
+from ._offsets import ClassLabels
 from ._parameters import (
+    ANY_MEASURE,
     ANYTHING,
     COUNT,
     FLAG,
-    MEASURE,
     NOT_NEGATIVE,
     NOTHING,
     POSITIVE,
@@ -45,7 +44,16 @@ from ._parameters import (
     check_parameter,
 )
 from ._progress import Progress
-from ._stream_labels import check_classes, first_labels, known_labels, new_labels, signs_and_weight
+from ._stream_chunks import ChunksMixin
+from ._stream_labels import (
+    check_classes,
+    first_classes,
+    first_labels,
+    known_codes,
+    known_labels,
+    new_labels,
+    signs_and_weight,
+)
 from ._stream_problem import AnyLearner, new_learner, problem_of
 from ._turns import in_turn
 
@@ -53,7 +61,7 @@ SPREAD = 1e4  # a column so much smaller than another adds less than the roundin
 SCALES_SEEN = 1024  # rows: the learner looks at the columns of the first 256 that it may learn from
 
 
-class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
+class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
     """A linear classifier for any measure of TPR and TNR, learned row by row at memory speed.
 
     Each row pulls the model with the weight that the measure gives its class at the rates reached so far, so that one
@@ -63,7 +71,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
     Parameters
     ----------
     measure : Measure, default=BAKLD()
-        What to maximise.
+        What to maximise; for several classes a lifted measure such as ``macro(FBeta(1))`` (docs/classes.md).
     subject_to : Constraint, default=None
         One constraint that is linear in the rates: ``fpr <= 0.01``, ``Precision() >= 0.9``, ``fpr <= 0.01 * tpr``, ...
     solver : {"auto", "nemsis", "scan", "neyman-pearson", "spade", "1pmb", "frontier"} or options, default="auto"
@@ -110,14 +118,15 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features), of several classes (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
     solver_ : str
         The solver that was used.
     history_ : dict of ndarray
         Learning curve: `rows`, and since the mark before `tpr`, `tnr` and `measure` of rows not learned yet; at the
-        mark `weight_negative`, `weight_positive`, `multiplier` and `level`. Empty for "1pmb".
+        mark `weight_negative`, `weight_positive`, `multiplier` and `level`. Empty for "1pmb". Of several
+        classes `rows`, `measure` and `weights`.
     n_iter_ : int
 
     Examples
@@ -134,7 +143,7 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
     _scales_seen: bool
     n_features_in_: int
     _parameters: ClassVar[Table] = {
-        "measure": (MEASURE,),
+        "measure": (ANY_MEASURE,),
         "subject_to": (ANYTHING,),  # read by `as_constraints`
         "solver": (
             Words("auto", *BY_NAME),
@@ -205,9 +214,9 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         with in_turn(self), as_before(self):
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             rows, y = rows_and_y(self, X, y, reset=not go_on, check=False)
-            labels = known_labels(y, self.classes_, self._positive) if go_on else new_labels(y, self.pos_label)
+            labels = self._known(y) if go_on else self._new(y)
             signs, weight = signs_and_weight(labels, sample_weight, rows, both=not go_on)
-            learner = self._learner.copy() if go_on else new_learner(problem_of(self), rows.n_cols)
+            learner = self._learner.copy() if go_on else new_learner(problem_of(self), rows.n_cols, labels.classes)
             with Progress(self.verbose, total=self.max_iter * len(signs)) as progress:
                 for number in range(self.max_iter):
                     try:
@@ -221,7 +230,8 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
-        """Go on with one chunk of the stream. The first call needs `classes`, or a chunk with both of them.
+        """Go on with one chunk of the stream. The first call needs `classes`, or a chunk with all of them: a class that
+        is declared may come late, and is never called before.
 
         How a stream is cut into chunks does not change the result by a single bit. A chunk with NaN or infinity
         raises and leaves the model as it was.
@@ -235,9 +245,9 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
                 return self
             rows, y = rows_and_y(self, X, y, reset=first, check=False)
             new = first and classes is None
-            labels = first_labels(y, self.pos_label) if new else known_labels(y, *self._known_classes(classes, first))
+            labels = self._first(y) if new else self._known(y, *self._known_classes(classes, first))
             signs, weight = signs_and_weight(labels, sample_weight, rows, both=False)
-            learner = new_learner(problem_of(self), rows.n_cols) if first else self._learner
+            learner = new_learner(problem_of(self), rows.n_cols, labels.classes) if first else self._learner
             try:
                 learner.learn(rows, signs, weight, Pass(disposable=first))
             except BadRowError as error:
@@ -268,42 +278,16 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
             self._settle()
         return self
 
-    def _learn_chunks(self, chunks: Iterable[Any], checkpoint: Any, every: int, classes: Any) -> None:
-        saved = None if checkpoint is None else Checkpoint.load(checkpoint, self._resume)
-        done = 0 if saved is None else saved.rows
-        written, seen = done, Seen()
-        with Progress(self.verbose) as progress:
-            for chunk in as_chunks(chunks):
-                before = seen.n_rows
-                seen.see(chunk)
-                if saved is not None and before < saved.rows:
-                    saved.check_stream(seen)
-                if seen.n_rows <= done:
-                    continue
-                chunk = chunk.last(seen.n_rows - done) if before < done else chunk
-                done = seen.n_rows
-                self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.sample_weight)
-                progress.update(len(chunk), self._message(self._learner))
-                if checkpoint is not None and done - written >= every:
-                    self._checkpoint(seen).save(checkpoint)
-                    written = done
-        if seen.n_rows < done:
-            raise ValueError(
-                f"the checkpoint has learned {done} rows but the stream has only {seen.n_rows}: is it the same stream?"
-            )
-        if not self.__sklearn_is_fitted__():
-            raise ValueError("the stream is empty: there is nothing to learn from")
-        if checkpoint is not None and done > written:
-            self._checkpoint(seen).save(checkpoint)
-
     # -- what has been learned ----------------------------------------------------------------------------------
     @property
     def coef_(self) -> NDArray[np.float64]:  # type: ignore[override]
-        return self._model().w[None, :] * self._sign
+        model = self._model()
+        return model.W if isinstance(model, LinearModels) else model.w[None, :] * self._sign
 
     @property
     def intercept_(self) -> NDArray[np.float64]:  # type: ignore[override]
-        return np.array([self._model().intercept]) * self._sign
+        model = self._model()
+        return model.intercept if isinstance(model, LinearModels) else np.array([model.intercept]) * self._sign
 
     @property
     def history_(self) -> dict[str, NDArray[np.float64]]:
@@ -311,32 +295,53 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
         return self._learner.curve()
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``."""
+        """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``; of several a column each."""
         rows, model = rows_to_score(self, X), self._model()
+        if isinstance(model, LinearModels):
+            return np.asarray(rows.scores(model.W, rows.cores) + model.intercept)
         if model.status.ended in (Ended.INFEASIBLE, Ended.TROUBLE):
             warnings.warn(str(model.status), UserWarning, stacklevel=2)
         return self._sign * (rows.scores(model.w, rows.cores) + model.intercept)
 
-    def _model(self) -> LinearModel:
+    def _model(self) -> LinearModel | LinearModels:
+        """Of two classes one model, whatever the measure."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._learner.model()
+        model = self._learner.model()
+        return model.of_two() if isinstance(model, LinearModels) and len(self.classes_) == 2 else model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
 
     # -- inside -------------------------------------------------------------------------------------------------
+    def _new(self, y: Any) -> Labels | ClassLabels:
+        return ClassLabels.of(y) if self.measure.is_lifted else new_labels(y, self.pos_label, self.measure)
+
+    def _first(self, y: Any) -> Labels | ClassLabels:
+        return first_classes(y) if self.measure.is_lifted else first_labels(y, self.pos_label, self.measure)
+
+    def _known(self, y: Any, classes: NDArray[Any] | None = None, positive: Any = None) -> Labels | ClassLabels:
+        if classes is None:
+            classes, positive = self._known_classes(None, False)
+        return known_codes(y, classes) if self.measure.is_lifted else known_labels(y, classes, positive)
+
     def _known_classes(self, classes: Any, first: bool) -> tuple[NDArray[Any], Any]:
         if classes is None:
-            return self.classes_, self._positive
-        known = check_classes(classes)
+            return self.classes_, None if self.measure.is_lifted else self._positive
+        known = check_classes(classes, self.measure)
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"classes={known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
-        return known, positive_label(known, self.pos_label)
+        return known, None if self.measure.is_lifted else positive_label(known, self.pos_label)
 
-    def _take(self, learner: AnyLearner, labels: Labels, *, new: bool) -> None:
+    def _take(self, learner: AnyLearner, labels: Labels | ClassLabels, *, new: bool) -> None:
         self._learner = learner
-        self._take_labels(labels)
+        if isinstance(labels, Labels):
+            self._take_labels(labels)
+        else:
+            self.__dict__.pop("_positive", None)
+            self.classes_ = labels.classes
+            if len(labels.classes) == 2:
+                self._positive = labels.classes[1]
         if new:
             self.solver_ = next(name for name, kind in BY_NAME.items() if isinstance(learner.problem.solver, kind))
             self.n_iter_, self._scales_seen = 1, False
@@ -367,30 +372,3 @@ class OnlineClassifier(Checked, LinearMixin, BaseEstimator):
             return ""
         curve = learner.curve()
         return f"{self.measure!r} {curve['measure'][-1]:.4f}" if len(curve["rows"]) else ""
-
-    def _checkpoint(self, seen: Seen) -> Checkpoint:
-        problem = self._learner.problem
-        return Checkpoint(
-            problem=repr(dataclasses.replace(problem, seed=0)),
-            seed=problem.seed,
-            classes=self.classes_,
-            positive=int(self._positive == self.classes_[1]),
-            n_features=self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            rows=seen.n_rows,
-            state=self._learner.save(),
-            seen=list(seen.digests),
-        )
-
-    def _resume(self, saved: Checkpoint) -> None:
-        problem = problem_of(self)
-        saved.check_problem(repr(dataclasses.replace(problem, seed=0)))
-        if self.random_state is not None and problem.seed != saved.seed:
-            raise CheckpointError(f"the checkpoint was made with another random_state than {self.random_state!r}")
-        learner = new_learner(dataclasses.replace(problem, seed=saved.seed), saved.n_features)
-        saved.restore(learner.load)
-        self.n_features_in_ = saved.n_features
-        if saved.feature_names is not None:
-            self.feature_names_in_ = saved.feature_names
-        labels = Labels(saved.classes, saved.classes[saved.positive], np.empty(0, dtype=bool))
-        self._take(learner, labels, new=True)

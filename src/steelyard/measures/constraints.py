@@ -151,3 +151,12 @@ def _without_groups(given: tuple[Constraint, ...], groups: bool) -> tuple[Constr
     if of_groups is not None and not groups:
         raise ValueError(f"{of_groups!r} is about groups of rows, which only ThresholdClassifier.fit(slices=...) knows")
     return given
+
+
+def as_linear_constraints(subject_to: Any) -> tuple[Constraint, ...]:
+    """The same for who needs them to be linear in the rates."""
+    constraints = as_constraints(subject_to)
+    for constraint in constraints:
+        if not constraint.is_linear:
+            raise ValueError(f"{constraint!r} is not linear in the rates; give a cap or a floor such as fpr <= 0.01")
+    return constraints

@@ -27,9 +27,9 @@ from ..files.values import from_bytes, to_bytes
 from .seen import Seen
 
 KIND = "checkpoint"
-# The fields of a `Checkpoint`; a seed has 64 bits, and so have counts of rows and columns.
+# The fields of a `Checkpoint`, `positive` of two classes; a seed has 64 bits, and so have counts of rows and columns.
 _PARTS: Fields = {
-    "problem": Text(), "seed": Number(0, 2**64 - 1, whole=True), "classes": Labels(2),
+    "problem": Text(), "seed": Number(0, 2**64 - 1, whole=True), "classes": Labels("k"),
     "positive": Number(0, 1, whole=True), "n_features": Number(1, 2**62, whole=True, size="d"),
     "feature_names": Maybe(Names()), "rows": Number(0, 2**62, whole=True), "seen": Each(Text(), type=list),
     "state": Is(bytes),
@@ -73,6 +73,8 @@ class Checkpoint:
             if not isinstance(parts, dict):
                 raise ValueError("it has no parts")
             check_fields(_PARTS, parts)
+            if len(parts["classes"]) < 2:
+                raise ValueError("it is of one class")
             # A weight for every feature is in the state: no memory is taken for features that are not there.
             if 8 * parts["n_features"] > len(parts["state"]):
                 raise ValueError(f"its state is too short for {parts['n_features']} features")
