@@ -155,6 +155,19 @@ class Scorer:
         return f"{self.measure!r}.scorer({'' if self.pos_label is None else f'pos_label={self.pos_label!r}'})"
 
 
+def is_symmetric(measure: Measure) -> bool:
+    """Whether it is the same for either class as the positive one (seen at some points, not proven).
+
+    >>> from steelyard.measures import Accuracy, FBeta
+    >>> is_symmetric(Accuracy()), is_symmetric(FBeta(1))
+    (True, False)
+    """
+    if measure.is_lifted:
+        return True
+    pos, neg, share = np.random.default_rng(0).random((3, 8))
+    return bool(np.allclose(measure(pos, neg, share), measure(neg, pos, 1.0 - share), equal_nan=True))
+
+
 def positive_of(estimator: Any) -> Any:
     """The label that a fitted classifier calls positive, or None if it does not say.
 
