@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "Comparison": "comparison",
     "CostClassifier": "estimators.cost_path",
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
@@ -33,6 +34,7 @@ _HOMES = {
     "PriorShiftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
+    "compare": "comparison",
     "ModelFileError": "files",
     "load": "saving",
     "save": "saving",
@@ -43,6 +45,7 @@ _HOMES = {
 }
 __all__ = [
     "BiasDisplay",
+    "Comparison",
     "CostClassifier",
     "CostPath",
     "CostPathDisplay",
@@ -67,6 +70,7 @@ __all__ = [
     "ThresholdClassifier",
     "Watch",
     "__version__",
+    "compare",
     "load",
     "measures",
     "neural",
@@ -78,6 +82,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import measures, neural, quantification, streams
+    from .comparison import Comparison, compare
     from .estimators.cost_path import CostClassifier, CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier
