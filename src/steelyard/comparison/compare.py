@@ -48,8 +48,8 @@ def compare(
     model trained for the measure, the stream's learner, and those of the dict `contenders` (alone with
     ``automatic=False``). The one that is recommended keeps `subject_to` on rows left out, or misses it by no more than
     noise; with `delta` it is one that promises it for unseen rows. `cv` is a number of folds, drawn by `random_state`,
-    a splitter (which gets `groups`) or a list of splits; `confidence` is that of the intervals; `n_jobs` processes change
-    nothing but the seconds. ``verbose=1`` shows who is tried, who is ahead and the time left. Returns a `Comparison`.
+    a splitter (which gets `groups`) or a list of splits; `confidence` is that of the intervals; `n_jobs` processes
+    change nothing but the seconds. ``verbose=1`` shows who is tried, who is ahead and the time left.
 
     The measure is that of all rows left out together; a difference is paired, with a standard error corrected for
     training parts that overlap (Nadeau & Bengio 2003). The best of many is flattered by being chosen: keep rows apart

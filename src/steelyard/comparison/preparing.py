@@ -9,6 +9,7 @@ It is a transformer like any other, shown to the user and fitted inside each fol
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,24 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 MOST_CATEGORIES = 40  # columns for one of X: the rest are rare, and trees and linear models alike slow down
 
 
-def preparation(X: Any) -> Any:
-    """An unfitted transformer for tables such as X."""
+def preparation(X: Any, *, impute: bool = False) -> Any:
+    """An unfitted transformer for tables such as X; it imputes if numbers are missing in X, or with `impute` in case
+    they are in rows to come."""
     if sp.issparse(X):
         return MaxAbsScaler()
-    if not hasattr(X, "columns"):
-        return _numbers(bool(np.isnan(_as_floats(X)).any()))
-    numeric, categorical = columns_by_kind(X)
-    parts = []
-    if numeric:
-        parts.append((_numbers(any(_missing(X[name]) for name in numeric)), numeric))
-    if categorical:
-        parts.append((_categories(), categorical))
+    if hasattr(X, "columns"):
+        numeric, categorical = columns_by_kind(X)
+        return _by_column(numeric, categorical, impute or any(_missing(X[name]) for name in numeric))
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 2:
+        is_number = [all(isinstance(value, numbers.Real) for value in column) for column in X.T]
+        where, elsewhere = np.flatnonzero(is_number).tolist(), np.flatnonzero(~np.array(is_number)).tolist()
+        return _by_column(where, elsewhere, impute or bool(np.isnan(X[:, where].astype(np.float64)).any()))
+    return _numbers(impute or bool(np.isnan(_as_floats(X)).any()))
+
+
+def _by_column(numeric: list[Any], categorical: list[Any], missing: bool) -> Any:
+    parts = [(_numbers(missing), numeric)] if numeric else []
+    parts += [(_categories(), categorical)] if categorical else []
     return make_column_transformer(*parts)
 
 
