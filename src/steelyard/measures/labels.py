@@ -132,7 +132,10 @@ class Scorer:
         self.measure, self.pos_label = measure, pos_label
 
     def __call__(self, estimator: Any, X: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        called = estimator.predict(X)
+        return self.of(estimator, estimator.predict(X), y_true, sample_weight)
+
+    def of(self, estimator: Any, called: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The score of what the estimator has predicted."""
         if self.measure.is_lifted:
             return self.measure.score(y_true, called, sample_weight=sample_weight)
         pos_label = positive_of(estimator) if self.pos_label is None else self.pos_label
