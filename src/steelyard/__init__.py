@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {
+    "Comparison": "comparison",
     "CostClassifier": "estimators.cost_path",
     "CostPath": "estimators.cost_path",
     "ExpectedFBetaClassifier": "estimators.expected_fbeta",
@@ -35,6 +36,7 @@ _HOMES = {
     "PriorShiftDisplay": "plots",
     "FrontierDisplay": "plots",
     "NeymanPearsonDisplay": "plots",
+    "compare": "comparison",
     "ModelFileError": "files",
     "load": "saving",
     "save": "saving",
@@ -47,6 +49,7 @@ __all__ = [
     "BiasDisplay",
     "ClassConfusionDisplay",
     "ClassFrontierDisplay",
+    "Comparison",
     "CostClassifier",
     "CostPath",
     "CostPathDisplay",
@@ -71,6 +74,7 @@ __all__ = [
     "ThresholdClassifier",
     "Watch",
     "__version__",
+    "compare",
     "load",
     "measures",
     "neural",
@@ -82,6 +86,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import measures, neural, quantification, streams
+    from .comparison import Comparison, compare
     from .estimators.cost_path import CostClassifier, CostPath
     from .estimators.expected_fbeta import ExpectedFBetaClassifier
     from .estimators.measure_classifier import MeasureClassifier

@@ -175,6 +175,14 @@ class Rows:
     def __reduce__(self) -> Any:
         return _again, (self.source, self.which, self.constant)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For skops, which does not call functions such as `_again`."""
+        return {"source": self.source, "which": self.which, "constant": self.constant}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        again = _again(**state)
+        self.source, self.core, self.which, self.constant = again.source, again.core, again.which, again.constant
+
 
 def available_cores() -> int:
     """Cores that this process may use: as it was bound, and as OMP_NUM_THREADS says, with which joblib and others tell

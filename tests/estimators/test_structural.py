@@ -62,8 +62,22 @@ def test_weights_are_repetitions():
     rows = np.repeat(np.arange(len(Y)), w)
     weighted, repeated = sy.StructuralSVM("f1").fit(X, Y, sample_weight=w), sy.StructuralSVM("f1").fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
-    with pytest.raises(ValueError, match=r"counts repetitions; got 0\.5"):
-        sy.StructuralSVM().fit(X, Y, sample_weight=np.full(len(Y), 0.5))
+
+
+def test_weights_that_are_no_counts_are_rounded():
+    plain = sy.StructuralSVM("f1").fit(X, Y)
+    same = sy.StructuralSVM("f1").fit(X, Y, sample_weight=np.full(len(Y), 0.3))
+    np.testing.assert_array_equal(same.coef_, plain.coef_)
+    w = np.random.default_rng(0).integers(1, 4, len(Y))
+    w[: (-w.sum()) % 2] += 1
+    eighths = w / 8 * 8 / w.mean() + 1e-9  # of the mean: 8 w / mean(w) repetitions, rounded
+    counts = np.rint(8 * w / w.mean()).astype(int)
+    rows = np.repeat(np.arange(len(Y)), counts // np.gcd.reduce(counts))
+    weighted, repeated = (
+        sy.StructuralSVM("f1").fit(X, Y, sample_weight=eighths),
+        sy.StructuralSVM("f1").fit(X[rows], Y[rows]),
+    )
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

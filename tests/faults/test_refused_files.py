@@ -30,7 +30,7 @@ def test_code_is_refused_when_it_is_saved(tmp_path):
         with pytest.raises(sy.ModelFileError, match=r"Python code of your own.*expression"):
             sy.save(sy.OnlineClassifier(measure), tmp_path / "model.sy")
     with pytest.raises(sy.ModelFileError, match="a function or a class"):
-        sy.save(sy.OnlineClassifier(lambda tpr, tnr: tpr), tmp_path / "model.sy")
+        sy.save(sy.OnlineClassifier(lambda tpr, tnr: max(tpr, tnr)), tmp_path / "model.sy")  # not one of the rates
     deep = m.tpr
     for _ in range(100):
         deep = deep + 1

@@ -76,6 +76,7 @@ def test_as_constraints():
     assert as_constraints(None) == ()
     assert as_constraints(a) == (a,)
     assert as_constraints([a, b]) == (a, b)
-    for bad in (0.01, "fpr <= 0.01", [a, 3], m.fpr):
+    assert as_constraints("fpr <= 0.01") == as_constraints(["fpr <= 0.01"]) == (a,)
+    for bad in (0.01, [a, 3], m.fpr):
         with pytest.raises(TypeError, match="subject_to takes a constraint"):
             as_constraints(bad)

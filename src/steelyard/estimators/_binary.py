@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from ..measures import Measure
+from ..measures.constraints import as_constraints
+from ..measures.labels import is_symmetric
 from ..tensors import is_tensor
 from . import _on_tensors as on_tensors
 from ._border import plain_labels
@@ -27,6 +30,8 @@ class BinaryMixin(ClassifierMixin):
     _positive: Any
 
     def _take_labels(self, labels: Labels | on_tensors.TensorLabels) -> None:
+        if "_positive" not in vars(self):
+            say_positive(self, labels.classes, labels.positive)
         self.classes_, self._positive = labels.classes, labels.positive
 
     @property
@@ -130,6 +135,20 @@ def positive_label(classes: np.ndarray, pos_label: Any) -> Any:
     if pos_label not in classes.tolist():
         raise ValueError(f"pos_label={pos_label!r} is not one of the classes in y, {classes.tolist()}")
     return pos_label
+
+
+def say_positive(model: Any, classes: Any, positive: Any) -> None:
+    """Warn where nobody said which of two words is positive, and the other choice would be another problem."""
+    if getattr(model, "pos_label", None) is not None or not isinstance(positive, str):
+        return
+    measure = getattr(model, "measure", None)
+    bounded = any(not is_symmetric(one.left) for one in as_constraints(getattr(model, "subject_to", None), groups=True))
+    if bounded or hasattr(model, "max_fpr") or (isinstance(measure, Measure) and not is_symmetric(measure)):
+        warnings.warn(
+            f"{str(positive)!r} is taken as the positive class, as the last of {classes.tolist()} in order. Say so "
+            f"with pos_label={str(positive)!r}, or name the other one",
+            stacklevel=4,
+        )
 
 
 def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = None) -> np.ndarray | None:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..measures import Measure
+from ..measures.given import measure_of
 
 
 class ParameterError(ValueError, TypeError):
@@ -125,7 +126,7 @@ COUNT = Number(1, whole=True)  # rounds, passes, folds
 NOTHING = A("None", type(None))
 FLAG = A("True or False", (bool, np.bool_))
 ANYTHING = A("anything")
-ANY_MEASURE = A("a measure such as steelyard.measures.FBeta(1), or an expression of them", Measure)
+ANY_MEASURE = A("a measure such as steelyard.measures.FBeta(1), an expression of them, or a name", Measure)
 MEASURE = A(
     "a measure of two classes such as steelyard.measures.FBeta(1), or an expression of them (ThresholdClassifier, "
     "MeasureClassifier and OnlineClassifier take those of several)",
@@ -139,14 +140,45 @@ CV = A("a number of folds, a held-out share, a splitter, a list of splits or 'pr
 Table = Mapping[str, tuple[Kind, ...]]
 
 
+class GivenMeasure:
+    """The parameter `measure` of a class: a name or a function of the rates becomes the measure when it is stored.
+
+    So `get_params` shows what is maximised, and an estimator that was given a lambda can be pickled and saved. What
+    stands for no measure stays as it is, for `fit` to refuse.
+    """
+
+    def __set__(self, owner: Any, given: Any) -> None:
+        try:
+            owner.__dict__["measure"] = measure_of(given)
+        except (TypeError, ValueError):
+            owner.__dict__["measure"] = given
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None or "measure" not in owner.__dict__:
+            raise AttributeError("measure")
+        return owner.__dict__["measure"]
+
+
 class Checked:
     """For estimators that declare their parameters."""
 
     _parameters: ClassVar[Table]
+    measure = GivenMeasure()  # of those that have one
 
     def _check_parameters(self) -> None:
+        self._explain_measure()
         for name, kinds in self._parameters.items():
             check_parameter(name, getattr(self, name), *kinds)
+
+    def _explain_measure(self) -> None:
+        """Say what is wrong with a name or a function that was not understood."""
+        given = getattr(self, "measure", None) if "measure" in self._parameters else None
+        if given is None or isinstance(given, Measure):
+            return
+        try:
+            measure_of(given)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"measure={given!r}: {error}") from None
 
 
 def check_parameter(name: str, value: Any, *kinds: Kind) -> None:

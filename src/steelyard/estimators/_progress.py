@@ -37,9 +37,62 @@ class Progress:
             self._bar.close()
 
 
-def _tqdm(total: int | None, out: TextIO) -> Any:
+def _tqdm(total: int | None, out: TextIO, unit: str = " rows") -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError:
         return None
-    return tqdm(total=total, unit=" rows", unit_scale=True, file=out)
+    return tqdm(total=total, unit=unit, unit_scale=unit == " rows", file=out)
+
+
+class Steps:
+    """Steps of a search: how many of how many, what is tried, the best so far, and the time left, for ``verbose >= 1``.
+
+    A bar of rich where it is installed and the output is a terminal, of tqdm where that is, else a line a step.
+    """
+
+    def __init__(self, verbose: int, total: int, out: TextIO | None = None) -> None:
+        self._on, self._total, self._done, self._start = bool(verbose), total, 0, time.perf_counter()
+        self._out = sys.stderr if out is None else out
+        self._rich = _rich(self._out) if self._on and self._out.isatty() else None
+        self._task = None if self._rich is None else self._rich.add_task("", total=total)
+        self._bar = _tqdm(total, self._out, " steps") if self._on and self._rich is None else None
+
+    def say(self, message: str) -> None:
+        """What comes next."""
+        if self._rich is not None:
+            self._rich.update(self._task, description=message)
+        elif self._bar is not None:
+            self._bar.set_postfix_str(message)
+
+    def step(self, message: str) -> None:
+        """One more is done."""
+        self._done += 1
+        self.say(message)
+        if self._rich is not None:
+            self._rich.advance(self._task)
+        elif self._bar is not None:
+            self._bar.update(1)
+        elif self._on:
+            left = (time.perf_counter() - self._start) / self._done * (self._total - self._done)
+            print(f"{self._done} of {self._total}, {left:.0f} s left: {message}", file=self._out)
+
+    def __enter__(self) -> Steps:
+        if self._rich is not None:
+            self._rich.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for bar, end in ((self._rich, "stop"), (self._bar, "close")):
+            if bar is not None:
+                getattr(bar, end)()
+
+
+def _rich(out: TextIO) -> Any:
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        return None
+    columns = BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
+    return Progress(*columns, console=Console(file=out), transient=True)

@@ -56,6 +56,7 @@ from ..statistics.promises.promise import Promise
 from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
 from ._saved_parts import PARTS
 from ._saved_promises import PROMISES
+from ._table import TableColumns
 from .cost_path import CostClassifier, CostPath
 from .expected_fbeta import ExpectedFBetaClassifier
 from .measure_classifier import MeasureClassifier
@@ -277,6 +278,11 @@ def _sound_pipeline(model: Any) -> None:
         fits(not hasattr(step, "fit") or hasattr(step, "transform"), "the steps of a pipeline")
 
 
+def _sound_table(model: Any) -> None:
+    names = list(model.names)
+    fits(all(type(name) is str for name in names) and set(model.categorical) <= set(names), "the columns of a table")
+
+
 def _sound_frozen(model: Any) -> None:
     fits(hasattr(model.estimator, "predict"), "a frozen estimator and its model")
 
@@ -308,6 +314,7 @@ WRAPPERS = (
     ),
     estimator(Watch, {"_watched": Each(Is(Watched)), "_alarms": Each(Is(Alarm)), "_n_seen": COUNT}, _sound_watch),
     estimator(ExpectedFBetaClassifier, {**SEEN_BY_MODEL, **BINARY, "estimator_": CLASSIFIER}),
+    estimator(TableColumns, {}, _sound_table),
     estimator(Pipeline, {}, _sound_pipeline),
     estimator(FrozenEstimator, {}, _sound_frozen),
     estimator(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -40,7 +41,7 @@ class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : classifier
-        The fitted model, with its probabilities at ``estimator_.predict_proba``.
+        The fitted model; `predict_proba` passes its probabilities through.
     classes_ : ndarray of shape (2,)
 
     Examples
@@ -92,6 +93,12 @@ class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
             self.estimator_ = estimator
             show_features(self, estimator)
         return self
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The model's own probabilities, for what is built on them; `predict` does not go by 1/2."""
+        check_is_fitted(self)
+        model: Any = self.estimator_
+        return np.asarray(model.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of largest expected F-beta for this batch."""

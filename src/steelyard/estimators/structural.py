@@ -26,6 +26,7 @@ from ._parameters import ANYTHING, COUNT, FLAG, MEASURE, NOT_NEGATIVE, POSITIVE,
 
 # Row numbers alone take 16 GiB beyond this: weights that add up to more were not meant as counts.
 MOST_REPETITIONS = 2**31
+FINENESS = 8  # parts of the mean weight, where weights are no counts: there are up to as many times the rows
 
 
 class StructuralSVM(Checked, LinearMixin, BaseEstimator):
@@ -116,7 +117,8 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuralSVM:
-        """Fit to all rows. `sample_weight` counts repetitions, so it must hold whole numbers."""
+        """Fit to all rows. `sample_weight` counts repetitions; weights that are no whole numbers are taken relative to
+        their mean and rounded to eighths of it, as the search is over counts of rows."""
         self._check_parameters()
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
@@ -159,13 +161,12 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
 
 
 def _repetitions(weight: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Row numbers, each as often as its weight says."""
+    """Row numbers, each as often as its weight says, or as the weight over the mean in units of 1 / `FINENESS`; a row
+    with a weight stays in."""
     if (weight != np.floor(weight)).any():
-        bad = weight[weight != np.floor(weight)][0]
-        raise ValueError(
-            f"a structural SVM searches over counts of rows, so sample_weight counts repetitions; got {bad}. Give "
-            "whole numbers, or use a solver of weighted rates such as ThresholdClassifier"
-        )
+        shares = FINENESS * weight / weight[weight > 0].mean()
+        counts = np.where(weight > 0, np.maximum(np.rint(shares), 1.0), 0.0).astype(np.int64)
+        weight = (counts // np.gcd.reduce(counts)).astype(np.float64)
     if weight.sum() > MOST_REPETITIONS:
         raise ValueError(
             f"sample_weight counts repetitions, and these add up to {weight.sum():.3g} rows, more than can be held; "

@@ -20,7 +20,8 @@ from .errors import ModelFileError
 LARGEST_RATIO, SMALL = 100, 2**24
 ADVICE = "pip install 'steelyard[skops]'"
 READS = "the file holds a model of scikit-learn, which skops reads"
-# Splitters, which skops does not list: they hold a few numbers, and making one runs no code.
+# What skops does not list: splitters, which hold a few numbers, and making one runs no code; and the type of an array,
+# which is read from an empty one.
 HARMLESS = {
     f"sklearn.model_selection._split.{name}"
     for name in (
@@ -28,7 +29,7 @@ HARMLESS = {
         "ShuffleSplit", "StratifiedShuffleSplit", "GroupShuffleSplit", "LeaveOneOut", "LeaveOneGroupOut",
         "TimeSeriesSplit", "PredefinedSplit",
     )
-}  # fmt: skip
+} | {"numpy.dtype"}  # fmt: skip
 
 
 def to_bytes(value: Any) -> bytes:

@@ -41,9 +41,11 @@ from .functions import (
     sqrt,
     square,
 )
+from .given import measure_of
 from .groups import gap, within
 from .labels import class_rates, rates
 from .lifted import geometric, macro, micro, of, total, worst
+from .parsing import MeasureSyntaxError, parse_constraints, parse_measure
 from .several import Kappa, Matthews, NegPrevalenceAE, NegPrevalenceKLD, PrevalenceNSS
 
 NAMED = (
@@ -72,6 +74,7 @@ __all__ = [
     "Kappa",
     "Matthews",
     "Measure",
+    "MeasureSyntaxError",
     "MinRate",
     "NegAE",
     "NegCQB",
@@ -99,9 +102,12 @@ __all__ = [
     "log",
     "macro",
     "maximum",
+    "measure_of",
     "micro",
     "minimum",
     "of",
+    "parse_constraints",
+    "parse_measure",
     "power",
     "prevalence",
     "quadratic_mean",

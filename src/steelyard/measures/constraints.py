@@ -140,10 +140,18 @@ def as_constraints(subject_to: Any, *, groups: bool = False) -> tuple[Constraint
         return ()
     if isinstance(subject_to, Constraint):
         return _without_groups((subject_to,), groups)
-    given = tuple(subject_to) if isinstance(subject_to, Iterable) else (subject_to,)
+    several = isinstance(subject_to, Iterable) and not isinstance(subject_to, str)
+    given = _spelled(subject_to if several else [subject_to])
     if not all(isinstance(constraint, Constraint) for constraint in given):
         raise TypeError(f"subject_to takes a constraint such as fpr <= 0.01, or a list of them; got {subject_to!r}")
     return _without_groups(given, groups)
+
+
+def _spelled(given: Iterable[Any]) -> tuple[Any, ...]:
+    """Texts such as "fpr <= 0.01" become the constraints that they spell."""
+    from .parsing import parse_constraints
+
+    return tuple(one for part in given for one in (parse_constraints(part) if isinstance(part, str) else (part,)))
 
 
 def _without_groups(given: tuple[Constraint, ...], groups: bool) -> tuple[Constraint, ...]:

@@ -15,6 +15,7 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from .polynomial import Polynomial
 from .rules import Interval, Slope
 
 if TYPE_CHECKING:
-    from .labels import Scorer
     from .tape import Tape
 
 Array = NDArray[np.float64]
@@ -222,6 +222,8 @@ class Measure(Operators):
         >>> round(FBeta(1)(tpr=0.8, tnr=0.9, prevalence=0.1), 6)
         0.592593
         """
+        if hasattr(tpr, "predict"):  # scoring=measure: (estimator, X, y)
+            return self.scorer()(tpr, tnr, prevalence)
         if is_tensor(tpr) or is_tensor(tnr):
             point = self._tensors(tpr, tnr, prevalence, sample_size)
             return _expanded(self._evaluate(point, {}), point)
@@ -338,11 +340,9 @@ class Measure(Operators):
 
         return score(self, y_true, y_pred, sample_weight, pos_label)
 
-    def scorer(self, *, pos_label: Any = None) -> Scorer:
-        """A callable for scikit-learn's ``scoring=``."""
-        from .labels import Scorer
-
-        return Scorer(self, pos_label)
+    def scorer(self, *, pos_label: Any = None) -> Any:
+        """A scorer of scikit-learn, for ``scoring=``; the measure itself will do where no label needs to be named."""
+        return import_module("steelyard.estimators._scorer").MeasureScorer(self, pos_label)  # only there is sklearn
 
     def at(self, prevalence: float) -> Measure:
         """The measure with the prevalence bound, for a population whose share of positives is known.

@@ -139,7 +139,10 @@ class Scorer:
         self.measure, self.pos_label = measure, pos_label
 
     def __call__(self, estimator: Any, X: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        called = estimator.predict(X)
+        return self.of(estimator, estimator.predict(X), y_true, sample_weight)
+
+    def of(self, estimator: Any, called: Any, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The score of what the estimator has predicted."""
         if self.measure.is_lifted:
             return self.measure.score(y_true, called, sample_weight=sample_weight)
         pos_label = positive_of(estimator) if self.pos_label is None else self.pos_label
@@ -160,6 +163,19 @@ class Scorer:
 
     def __repr__(self) -> str:
         return f"{self.measure!r}.scorer({'' if self.pos_label is None else f'pos_label={self.pos_label!r}'})"
+
+
+def is_symmetric(measure: Measure) -> bool:
+    """Whether it is the same for either class as the positive one (seen at some points, not proven).
+
+    >>> from steelyard.measures import Accuracy, FBeta
+    >>> is_symmetric(Accuracy()), is_symmetric(FBeta(1))
+    (True, False)
+    """
+    if measure.is_lifted:
+        return True
+    pos, neg, share = np.random.default_rng(0).random((3, 8))
+    return bool(np.allclose(measure(pos, neg, share), measure(neg, pos, 1.0 - share), equal_nan=True))
 
 
 def positive_of(estimator: Any) -> Any:

@@ -135,7 +135,14 @@ class ExactPath:
             yield tau, w, moved(w) if self.problem.kernel is None else np.r_[0.0, np.cumsum(speed[:-1] * np.diff(tau))]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_walked"}
+        """The log as its parts, since skops takes no objects of the core."""
+        held = {name: value for name, value in self.__dict__.items() if name != "_walked"}
+        return held | {"log": tuple(self.log.__getstate__())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        log = PathLog.__new__(PathLog)
+        log.__setstate__(tuple(state["log"]))
+        self.__dict__.update(state, log=log)
 
     def audit(self, every: int = 1) -> float:
         """The largest violation of the optimality conditions at every so many kinks, for targets without perturbation.

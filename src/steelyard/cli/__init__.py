@@ -1,0 +1,53 @@
+"""The command line: ``steelyard demo | measures | compare | fit | predict | quantify``, also ``python -m steelyard``.
+
+Results go to standard output (with --json for machines), everything else to standard error. A mistake is one message
+without a traceback; exit codes are in `errors`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+from .errors import INTERRUPTED, explained, note
+from .options import parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = parser().parse_args(arguments)
+    if not given.debug:
+        warnings.showwarning = _warned
+    try:
+        return int(_commands()[given.command](given))
+    except KeyboardInterrupt:
+        note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # as of `steelyard predict ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if given.debug:
+            raise
+        message, code = explained(error)
+        note(f"steelyard {given.command}: {message}")
+        return code
+
+
+def _commands() -> dict[str, Any]:
+    """Loaded when one of them is called, so that --help is quick."""
+    from . import applying, commands, training
+
+    return {
+        "demo": commands.demo,
+        "measures": commands.measures,
+        "compare": commands.compare,
+        "fit": training.fit,
+        "predict": applying.predict,
+        "quantify": applying.quantify,
+    }
+
+
+def _warned(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    note(f"warning: {message}")

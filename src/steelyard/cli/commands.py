@@ -1,0 +1,93 @@
+"""The commands that look: `demo`, `measures` and `compare`."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import Namespace
+from typing import Any
+
+from .data import Source
+from .errors import note
+from .tables import labelled, positive_of, with_reader
+
+
+def demo(given: Namespace) -> int:
+    from .. import demo as shown
+
+    start = time.perf_counter()
+    print("Finding the eights among scikit-learn's 1,797 digits: half to train, half to test,")
+    print(f"mean over {shown.SPLITS} splits; higher is better.\n")
+    outcomes = list(shown.run())
+    print(shown.table(outcomes))
+    print(f"\n{shown.leads(outcomes)}")
+    try:
+        given.svg.write_text(shown.picture(outcomes), encoding="utf-8")
+    except OSError as error:
+        print(f"\nThe picture could not be written to {given.svg}: {error.strerror}. Give another place with --svg.")
+        return 1
+    print(f"\nThe points in the (TPR, TNR) plane: {given.svg}    [{time.perf_counter() - start:.0f} s]")
+    return 0
+
+
+def measures(given: Namespace) -> int:
+    from ..measures import measure_of
+    from ..measures.parsing import named_measures
+
+    if given.expression is None:
+        first = {name: (kind.__doc__ or "").strip().splitlines()[0] for name, kind in named_measures().items()}
+        wide = max(map(len, first))
+        print(json.dumps(first, indent=1) if given.json else "\n".join(f"{n:<{wide}}  {d}" for n, d in first.items()))
+        return 0
+    measure = measure_of(given.expression)
+    if given.json:
+        known = {"curvature": measure.curvature, "monotonicity": measure.monotonicity, "range": list(measure.range)}
+        print(json.dumps({"measure": repr(measure), **({} if measure.is_lifted else known)}, default=str))
+    else:
+        print(repr(measure) if measure.is_lifted else measure.explain())
+    return 0
+
+
+def compare(given: Namespace) -> int:
+    import numpy as np
+
+    from .. import saving
+    from ..comparison import compare as judge
+
+    table = labelled(Source(given.data, given.format, given.delimiter).whole(), given.target)
+    found = judge(
+        table.X, table.y, given.measure, subject_to_of(given), given.delta, cv=given.folds, n_jobs=given.jobs,
+        pos_label=positive_of(given.pos_label, np.unique(table.y)), random_state=given.seed, verbose=not given.quiet,
+    )  # fmt: skip
+    if given.out is not None:
+        saving.save(with_reader(table.reader, found.best_), given.out)
+    if given.json:
+        print(json.dumps(_as_json(found, given), default=str))
+        return 0
+    if not given.quiet:
+        note(f"The table is prepared by\n{found.preparation_}\n")
+    print(found)
+    if given.out is not None:
+        print(f"\nThe model: {given.out}")
+    return 0
+
+
+def subject_to_of(given: Namespace) -> Any:
+    from ..measures import parse_constraints
+
+    return [one for text in given.subject_to or () for one in parse_constraints(text)] or None
+
+
+def _as_json(found: Any, given: Namespace) -> dict[str, Any]:
+    standings = [
+        {
+            "contender": one.name, "value": one.value.value, "low": one.value.low, "high": one.value.high,
+            "difference": one.difference, "standard_error": one.error, "noise": one.is_noise, "kept": one.kept or None,
+            "promised": one.promised, "limits": [limit.value for limit in one.limits], "seconds": one.seconds,
+        }
+        for one in found.standings_
+    ]  # fmt: skip
+    return {
+        "measure": given.measure, "best": found.best_name_, "recommendation": found.recommendation_,
+        "contenders": standings, "failures": found.failures_, "model": given.out,
+    }  # fmt: skip
