@@ -147,3 +147,17 @@ def test_a_model_of_a_path_in_a_pipeline(rows):
     path = make_pipeline(StandardScaler(), sy.CostPath()).fit(X, y)
     at = make_pipeline(path[:-1], path[-1].at(0.3))
     assert (at.predict(X) == path[-1].at(0.3).predict(path[:-1].transform(X))).all()
+
+
+def test_progress_of_folds_and_of_a_search(rows, capsys):
+    sy.ThresholdClassifier(LogisticRegression(), "f1", cv=3, verbose=1).fit(*rows)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in said] == [f"{k} of 4" for k in (1, 2, 3, 4)]
+    sy.MeasureClassifier("f1", random_state=0, verbose=1).fit(*rows)
+    said = capsys.readouterr()
+    assert "models on 600 rows" in said.err
+    assert "best 0." in said.err
+    assert "out of fold" in said.out
+    sy.ThresholdClassifier(LogisticRegression(), "f1").fit(*rows)
+    sy.MeasureClassifier("f1", random_state=0).fit(*rows)
+    assert capsys.readouterr() == ("", "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, TextIO
 
 
@@ -96,3 +97,23 @@ def _rich(out: TextIO) -> Any:
         return None
     columns = BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
     return Progress(*columns, console=Console(file=out), transient=True)
+
+
+def watching(verbose: int, out: TextIO | None = None) -> Callable[[Any], None] | None:
+    """What watches an exploration for ``verbose >= 1``: how many models on how many rows, and the best so far. How long
+    the race takes is not known beforehand."""
+    if not verbose:
+        return None
+    start = time.perf_counter()
+
+    def watch(exploration: Any) -> None:
+        try:
+            best = exploration.best()
+            said = f"best {best.point.value:.4f}, {best.model}"
+        except ValueError:  # an InfeasibleError, on few rows
+            said = "none meets the constraints yet"
+        rows, seconds = exploration.sample.data.rows.n_rows, time.perf_counter() - start
+        where = sys.stderr if out is None else out
+        print(f"{len(exploration.candidates)} models on {rows:,} rows, {seconds:.1f} s: {said}", file=where)
+
+    return watch
