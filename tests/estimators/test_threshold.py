@@ -364,7 +364,7 @@ def test_bad_input_is_refused(make, message):
 
 
 def test_wrong_types_are_named():
-    with pytest.raises(TypeError, match="measure must be a measure, a name.*got 'f7'"):
+    with pytest.raises(TypeError, match=r"measure must be a measure, a name.*got 'f7'"):
         fitted(LogisticRegression(), "f7")
     with pytest.raises(TypeError, match="subject_to takes a constraint"):
         fitted(LogisticRegression(), subject_to=0.05)
