@@ -22,7 +22,7 @@ def _lead(best: Standing, rivals: list[Standing]) -> str:
     noise = [one for one in rivals if one.is_noise]
     if second.difference > 0:  # one that is set for the measure was preferred
         return f"{second.difference:.4f} ± {second.error:.4f} behind {second.name}, which is noise" + _same(best, noise)
-    gap = f"{-second.difference:.4f} ± {second.error:.4f} ahead of {second.name}"
+    gap = f"{abs(second.difference):.4f} ± {second.error:.4f} ahead of {second.name}"
     if not noise:
         return f"{gap}, beyond noise"
     return (f"{gap}, which is noise" if second.is_noise else gap) + _same(best, noise)
