@@ -108,8 +108,9 @@ def score_left_out(
 
     used = [(train, test) for train, test in splits.pairs if len(test)]
     found, name = [], type(estimator).__name__
+    how = {"return_as": "generator"} if verbose else {}  # as they come, for who watches
     with Steps(verbose, total=len(used) + (not splits.held_out)) as steps:
-        for part in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(one)(train, test) for train, test in used):
+        for part in Parallel(n_jobs=n_jobs, **how)(delayed(one)(train, test) for train, test in used):
             found.append(part)
             steps.step(f"{name}, part {len(found)} of {len(used)} scored by a model of the others")
         model = found[0][0] if splits.held_out else table.fit(clone(estimator))
