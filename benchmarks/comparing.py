@@ -4,7 +4,6 @@ For each set 3,000 rows are compared (five folds) and every contender, fitted on
 The recommendation holds if it is the best there, or less than one standard error of the paired difference behind.
 """
 
-import json
 import time
 import warnings
 
@@ -12,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 import steelyard.measures as m
-from _run import RESULTS
+from _run import write
 from _sets import binary
 from steelyard.comparison.compare import _contenders, _task, compare
 from steelyard.comparison.preparing import preparation
@@ -55,10 +54,10 @@ def one_set(name, measure, seed):
 
 def main():
     warnings.simplefilter("ignore")
-    out, done = RESULTS / "comparing.json", []
+    done = []
     for name in SETS:
         done.append(one_set(name, m.FBeta(1), 0))
-        out.write_text(json.dumps(done, indent=1) + "\n")
+        write("comparing", {"sets": done}, show=False)
         print({k: v for k, v in done[-1].items() if k not in ("values", "judged", "errors")}, flush=True)
 
 

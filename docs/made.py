@@ -13,6 +13,7 @@ from pathlib import Path
 import made_batch
 import made_class_learners
 import made_classes
+import made_comparing
 import made_counting
 import made_counting_classes
 import made_faults
@@ -162,6 +163,7 @@ FROM = {  # tables made from a file of another name
     **made_promises.FROM,
 }
 TABLES = {
+    "comparing": made_comparing.comparing_table,
     "thresholds": thresholds_table,
     "threshold_rules": made_thresholds.rules,
     "promise": promise_table,

@@ -1,5 +1,6 @@
 """The habits that people bring: names for measures, functions, string labels, the tools of scikit-learn around ours."""
 
+import io
 import pickle
 import warnings
 
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import steelyard as sy
 import steelyard.measures as m
+from steelyard.estimators._progress import Steps, now_and_then
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +149,42 @@ def test_a_model_of_a_path_in_a_pipeline(rows):
     path = make_pipeline(StandardScaler(), sy.CostPath()).fit(X, y)
     at = make_pipeline(path[:-1], path[-1].at(0.3))
     assert (at.predict(X) == path[-1].at(0.3).predict(path[:-1].transform(X))).all()
+
+
+def test_progress_of_folds_and_of_a_search(rows, capsys):
+    sy.ThresholdClassifier(LogisticRegression(), "f1", cv=3, verbose=1).fit(*rows)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in said] == [f"{k} of 4" for k in (1, 2, 3, 4)]
+    sy.MeasureClassifier("f1", random_state=0, verbose=1).fit(*rows)
+    said = capsys.readouterr()
+    assert "models on 600 rows" in said.err
+    assert "best 0." in said.err
+    assert "out of fold" in said.out
+    sy.ThresholdClassifier(LogisticRegression(), "f1").fit(*rows)
+    sy.MeasureClassifier("f1", random_state=0).fit(*rows)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_rounds_are_shown_once_a_second():
+    said, times = [], iter([0.0, 0.5, 1.1, 1.2, 2.2])
+    watch = now_and_then(1, said.append, clock=lambda: next(times))
+    for k in range(4):
+        watch(k)
+    assert said == [1, 3]
+    assert now_and_then(0, said.append) is None
+    now_and_then(2, said.append)(7)
+    assert said == [1, 3, 7]
+
+
+def test_steps_in_a_terminal():
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    pytest.importorskip("rich")
+    screen = Screen()
+    with Steps(1, total=2, out=screen) as steps:
+        steps.step("one")
+        steps.step("[two]")
+    assert "2/2" in screen.getvalue()
+    assert "[two]" in screen.getvalue()

@@ -191,7 +191,7 @@ def test_held_out_share_and_splitters():
         ({"loss": "zero_one"}, "loss must be one of 'auto'"),
         ({"solver": "simplex"}, "solver must be one of"),
         ({"n_jobs": 0}, "n_jobs is a number"),
-        ({"measure": "f1"}, "measure must be a measure"),
+        ({"measure": "f7"}, "measure must be a measure"),
     ],
 )
 def test_errors_teach(parameters, message):

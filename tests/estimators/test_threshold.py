@@ -364,8 +364,8 @@ def test_bad_input_is_refused(make, message):
 
 
 def test_wrong_types_are_named():
-    with pytest.raises(TypeError, match=r"steelyard.measures.FBeta\(1\).*got 'f1'"):
-        fitted(LogisticRegression(), "f1")
+    with pytest.raises(TypeError, match=r"measure must be a measure, a name.*got 'f7'"):
+        fitted(LogisticRegression(), "f7")
     with pytest.raises(TypeError, match="subject_to takes a constraint"):
         fitted(LogisticRegression(), subject_to=0.05)
     with pytest.raises(NotFittedError):

@@ -159,7 +159,7 @@ def test_parameters_are_checked():
         {"batch_size": "large"},
         {"reward": "none"},
         {"delta": 2},
-        {"measure": "f1"},
+        {"measure": "f7"},
         {"dropout": -1},
     ):
         with pytest.raises(ValueError, match=next(iter(bad))):

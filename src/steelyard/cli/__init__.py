@@ -17,10 +17,11 @@ from .options import parser
 
 def main(arguments: list[str] | None = None) -> int:
     given = parser().parse_args(arguments)
-    if not given.debug:
-        warnings.showwarning = _warned
     try:
-        return int(_commands()[given.command](given))
+        with warnings.catch_warnings():
+            if not given.debug:
+                warnings.showwarning = _warned
+            return int(_commands()[given.command](given))
     except KeyboardInterrupt:
         note("interrupted")
         return INTERRUPTED

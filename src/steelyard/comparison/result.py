@@ -108,7 +108,7 @@ class Comparison:
             ax.plot(one.value.value, k, "o", color=colour, markerfacecolor=face)
         ax.set_yticks(range(len(self.standings_)), [one.name for one in reversed(self.standings_)])
         broken = any(one.kept == BROKEN for one in self.standings_)
-        hollow = "; hollow: breaks a constraint" if broken else ""
+        hollow = "\nhollow: breaks a constraint" if broken else ""
         ax.set_xlabel(f"{self._facts.measure} on rows left out, {100 * self._facts.confidence:g} % intervals{hollow}")
         ax.grid(axis="x", alpha=0.3)
         return ax

@@ -19,17 +19,23 @@ def recommendation(facts: Facts) -> str:
 
 def _lead(best: Standing, rivals: list[Standing]) -> str:
     second = max(rivals, key=lambda one: one.value.value)
-    gap = f"{-second.difference:.4f} ± {second.error:.4f} ahead of {second.name}"
     noise = [one for one in rivals if one.is_noise]
+    if second.difference > 0:  # one that is set for the measure was preferred
+        return f"{second.difference:.4f} ± {second.error:.4f} behind {second.name}, which is noise" + _same(best, noise)
+    gap = f"{abs(second.difference):.4f} ± {second.error:.4f} ahead of {second.name}"
     if not noise:
         return f"{gap}, beyond noise"
-    said = f"{gap}, which is noise" if second.is_noise else gap
+    return (f"{gap}, which is noise" if second.is_noise else gap) + _same(best, noise)
+
+
+def _same(best: Standing, noise: list[Standing]) -> str:
+    """How many are as good, and whether one of them is much quicker."""
     same = f"; {len(noise)} of the others are as good within noise" if len(noise) > 1 else ""
     quick = min(noise, key=lambda one: one.seconds)
     if quick.seconds * QUICKER < best.seconds:
-        same += f", of which {quick.name} takes {quick.seconds:.2g} s and not {best.seconds:.2g} s"
-        same = same if len(noise) > 1 else same.replace(", of which", "; it is", 1).replace(f"it is {quick.name}", "it")
-    return said + same
+        which = ", of which" if same else ";"
+        same += f"{which} {quick.name} takes {quick.seconds:.2g} s and not {best.seconds:.2g} s"
+    return same
 
 
 def _constraints(facts: Facts, best: Standing) -> str:

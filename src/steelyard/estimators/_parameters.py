@@ -178,7 +178,9 @@ class Checked:
         try:
             measure_of(given)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"measure={given!r}: {error}") from None
+            raise ParameterError(
+                f"measure must be a measure, a name of one or a function; got {given!r}: {error}"
+            ) from None
 
 
 def check_parameter(name: str, value: Any, *kinds: Kind) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any, TextIO, TypeVar
+
+State = TypeVar("State")  # what a solver shows to who watches it
 
 
 class Progress:
@@ -96,3 +99,42 @@ def _rich(out: TextIO) -> Any:
         return None
     columns = BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
     return Progress(*columns, console=Console(file=out), transient=True)
+
+
+def watching(verbose: int, out: TextIO | None = None) -> Callable[[Any], None] | None:
+    """What watches an exploration for ``verbose >= 1``: how many models on how many rows, and the best so far. How long
+    the race takes is not known beforehand."""
+    if not verbose:
+        return None
+    start = time.perf_counter()
+
+    def watch(exploration: Any) -> None:
+        try:
+            best = exploration.best()
+            said = f"best {best.point.value:.4f}, {best.model}"
+        except ValueError:  # an InfeasibleError, on few rows
+            said = "none meets the constraints yet"
+        rows, seconds = exploration.sample.data.rows.n_rows, time.perf_counter() - start
+        where = sys.stderr if out is None else out
+        print(f"{len(exploration.candidates)} models on {rows:,} rows, {seconds:.1f} s: {said}", file=where)
+
+    return watch
+
+
+def now_and_then(
+    verbose: int, say: Callable[[State], None], clock: Callable[[], float] = time.perf_counter
+) -> Callable[[State], None] | None:
+    """What watches the rounds of a solver: all of them for ``verbose >= 2``, one a second for 1, none for 0."""
+    if not verbose:
+        return None
+    if verbose > 1:
+        return say
+    last = clock()
+
+    def watch(state: State) -> None:
+        nonlocal last
+        if (now := clock()) - last >= 1.0:
+            last = now
+            say(state)
+
+    return watch

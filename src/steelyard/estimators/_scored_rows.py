@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binary import Labels
 from ._border import check_form
+from ._progress import Steps
 from ._splits import Splits
 from ._users import Classifier, RowNumbers, part_of, parts_of
 
@@ -91,7 +92,7 @@ def score_prefit(estimator: Classifier, table: Table, response_method: str) -> S
 
 
 def score_left_out(
-    estimator: Classifier, table: Table, splits: Splits, n_jobs: int | None, response_method: str
+    estimator: Classifier, table: Table, splits: Splits, n_jobs: int | None, response_method: str, verbose: int = 0
 ) -> tuple[Classifier, ScoredRows]:
     """The final model, and the scores of every part that a model has not seen, pooled.
 
@@ -106,9 +107,16 @@ def score_left_out(
         return model if splits.held_out else None, ScoredRows(scores, table.labels.is_positive[test], weight, slices)
 
     used = [(train, test) for train, test in splits.pairs if len(test)]
-    found = Parallel(n_jobs=n_jobs)(delayed(one)(train, test) for train, test in used)
+    found, name = [], type(estimator).__name__
+    how = {"return_as": "generator"} if verbose else {}  # as they come, for who watches
+    with Steps(verbose, total=len(used) + (not splits.held_out)) as steps:
+        for part in Parallel(n_jobs=n_jobs, **how)(delayed(one)(train, test) for train, test in used):
+            found.append(part)
+            steps.step(f"{name}, part {len(found)} of {len(used)} scored by a model of the others")
+        model = found[0][0] if splits.held_out else table.fit(clone(estimator))
+        if not splits.held_out:
+            steps.step(f"{name} on all rows")
     parts = [scored for _, scored in found]
-    model = found[0][0] if splits.held_out else table.fit(clone(estimator))
     return model, _pooled(parts)
 
 

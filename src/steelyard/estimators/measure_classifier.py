@@ -60,6 +60,7 @@ from ._parameters import (
     Table,
     Words,
 )
+from ._progress import watching
 from ._splits import Splits, Stratum, read_cv
 
 Array = NDArray[np.float64]
@@ -145,7 +146,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent. None
         draws anew in every fit, as everywhere in scikit-learn: give a number for the same model every time.
     verbose : int, default=0
-        1 prints what was chosen.
+        1 prints how the search goes and what was chosen.
 
     Attributes
     ----------
@@ -276,7 +277,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         solver = "auto" if self.solver == "can" else self.solver
         tol = min(PLAN.tol * self.tol, PLAN.loosest)
-        exploration = Exploration(sample, goal, Effort(tol, solver=solver, n_jobs=threads(self.n_jobs), seed=seed))
+        effort = Effort(tol, solver=solver, n_jobs=threads(self.n_jobs), seed=seed, watch=watching(self.verbose))
+        exploration = Exploration(sample, goal, effort)
         if self.solver == "can":
             return self._alternate(exploration, losses, Cs)
 

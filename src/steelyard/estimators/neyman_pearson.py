@@ -33,6 +33,7 @@ from ._kernel import kernel_params
 from ._np_learners import Candidate, Finished, Learner, MachineLearner, MinimaxLearner, SignedRows
 from ._np_offset import Judged, OffsetRule, Parts
 from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, SHARE, Checked, ListOf, Number, Table, Words
+from ._progress import now_and_then
 
 Array = NDArray[np.float64]
 
@@ -91,7 +92,7 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     random_state : int or RandomState, default=None
         Draws the held-out share, other folds after a search over C or gamma, and a random `init`.
     verbose : int, default=0
-        1 prints a line at the end, 2 one for every round.
+        1 prints a line a second and one at the end, 2 one for every round.
 
     Attributes
     ----------
@@ -227,7 +228,7 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     def _candidates(self, parts: Parts, random: np.random.RandomState) -> Iterator[Candidate]:
         """A learner for every gamma and C that is tried."""
         training, method = parts.training, self._method(parts.training)
-        watch = _print_round if self.verbose > 1 else None
+        watch = now_and_then(self.verbose, _print_round)
         first = random.rand(len(training.y)) < 0.5 if self.init == "random" else None
         for gamma in self._gammas(training):
             params = kernel_params(self.kernel, gamma, self.degree, self.coef0, training.rows, training.weight)

@@ -23,6 +23,7 @@ from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
 from ._parameters import ANYTHING, COUNT, FLAG, MEASURE, NOT_NEGATIVE, POSITIVE, THREADS, A, Checked, Table
+from ._progress import now_and_then
 
 # Row numbers alone take 16 GiB beyond this: weights that add up to more were not meant as counts.
 MOST_REPETITIONS = 2**31
@@ -57,7 +58,7 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads for the products with X. -1 is all cores.
     verbose : int, default=0
-        1 prints a line at the end, 2 one for every cut.
+        1 prints a line a second and one at the end, 2 one for every cut.
 
     Attributes
     ----------
@@ -131,7 +132,7 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
             found = solve(
                 rows, is_positive, self.loss, self.C, self.tol, fit_intercept=bool(self.fit_intercept),
                 max_iter=self.max_iter, n_threads=threads(self.n_jobs),
-                callback=_print_cut if self.verbose > 1 else None,
+                callback=now_and_then(self.verbose, _print_cut),
             )  # fmt: skip
             self._take_labels(labels)
             self._set_model(found.coef, found.intercept)

@@ -97,6 +97,8 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         Folds fitted in parallel.
     random_state : int or RandomState, default=None
         Draws the held-out share.
+    verbose : int, default=0
+        1 shows which fold is fitted, and the time left.
 
     Attributes
     ----------
@@ -146,6 +148,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         pos_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.measure = measure
@@ -159,6 +162,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         self.pos_label = pos_label
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     offsets_: Array
     promise_: Promise | None = None  # models of files from before there were any have none
@@ -176,6 +180,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         "pos_label": (ANYTHING,),
         "n_jobs": (THREADS,),
         "random_state": (RANDOM,),
+        "verbose": (ANYTHING,),
     }
 
     def fit(
@@ -212,7 +217,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         if splits.prefit:
             model, scored = estimator, score_prefit(estimator, table, self.response_method)
         else:
-            model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method)
+            model, scored = score_left_out(estimator, table, splits, self.n_jobs, self.response_method, self.verbose)
         found = frontier.scan(scored.scores, scored.is_positive, scored.weight)
         rule, promise = self._rule(constraints, splits), None
         choice: Choice | GroupChoice

@@ -122,6 +122,8 @@ class Exploration:
             for k, model in enumerate(new[first : first + some]):
                 self._record(model, columns[k], (found[k], values[k]), [fold.only(first + k) for fold in folds])
         self._forget()
+        if self.effort.watch is not None:
+            self.effort.watch(self)
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
         data, folds = self.sample.data, []

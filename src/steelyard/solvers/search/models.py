@@ -8,8 +8,9 @@ threshold is set afterwards, on scores of rows that they were not fitted on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,13 +62,14 @@ Model = CostModel | StreamModel
 @dataclass(frozen=True)
 class Effort:
     """How exactly, in how many passes (a model that is not at the gap by then is good enough to be compared), by which
-    solver, on how many threads."""
+    solver, on how many threads, and who watches: it is called with the exploration when models were added."""
 
     tol: float = 1e-2
     max_passes: int = 1000
     solver: str = "auto"
     n_jobs: int = 1
     seed: int = 0
+    watch: Callable[[Any], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
