@@ -296,7 +296,8 @@ def _look_at_columns(state: _State, rows: Rows, which: NDArray[np.intp]) -> None
     source = rows.source[which if rows.which is None else rows.which[which]]
     size = abs(source)
     if rows.is_sparse:
-        peak, count = size.max(axis=0).toarray().ravel(), size.getnnz(axis=0)
+        peak = size.max(axis=0).toarray().ravel()
+        count = np.bincount(size.indices[size.data > 0], minlength=size.shape[1])
     else:
         peak, count = size.max(axis=0), (size > 0).sum(axis=0)
     state.columns = np.stack([np.maximum(state.columns[0], peak), state.columns[1] + count])
