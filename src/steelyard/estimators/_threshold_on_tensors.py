@@ -23,6 +23,7 @@ from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import asked_of, keep
 from ._border import as_before
 from ._on_tensors import HOST_ROWS, TensorLabels, check_weight, host, positive_scores
+from ._promised import refuse_refit
 from ._scored_rows import ScoredRows
 from ._splits import WHAT, Splits
 from ._wrapper import show_features
@@ -44,7 +45,7 @@ def fit(wrapper: Any, X: Any, y: Any, sample_weight: Any, constraints: tuple[Con
         raise ValueError(f"{wrapper.measure!r} is about several classes; on tensors there are two")
     asked = asked_of(constraints, wrapper.measure, wrapper.delta, weight)
     if asked is not None and not (prefit or shared):
-        wrapper._refuse_refit()
+        refuse_refit(wrapper.cv)
     if prefit:
         check_is_fitted(estimator)
         model, tested = estimator, torch.arange(len(X), device=X.device)
