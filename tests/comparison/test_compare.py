@@ -253,3 +253,13 @@ def test_views(rows):
 def test_mistakes_are_said_before_anything_is_fitted(rows, arguments, said):
     with pytest.raises((ValueError, TypeError), match=said):
         sy.compare(*rows, **{"measure": "f1", **arguments})
+
+
+def test_a_promise_is_not_made_by_a_name():
+    X, y = make_classification(2_000, 6, n_informative=4, weights=[0.8], random_state=0)
+    given = {"mine, our threshold": GaussianNB(), "mine, trained for the measure": GaussianNB()}
+    found = sy.compare(X, y, m.Recall(), m.fpr <= 0.2, delta=0.1, contenders=given, automatic=False, cv=3)
+    promised = {one.name: one.promised for one in found.standings_}
+    assert not promised["mine, our threshold"]
+    assert not promised["mine, trained for the measure"]
+    assert promised["mine, trained for the measure, our threshold"]

@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from .. import saving
+from ..comparison.contenders import HELD_OUT
 from ..comparison.preparing import preparation
 from ..estimators._progress import Progress
 from ..estimators.cost_path import CostPath
@@ -27,8 +28,6 @@ from .commands import subject_to_of
 from .data import Source
 from .errors import INTERRUPTED, USAGE, CommandError, note
 from .tables import Labelled, labelled, positive_of, with_reader
-
-HELD_OUT = 0.3  # of the rows, where a promise or a point of a path is judged by rows that were not fitted
 
 
 def fit(given: Namespace) -> int:

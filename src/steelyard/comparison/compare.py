@@ -22,7 +22,7 @@ from ..measures import Measure, measure_of
 from ..measures.constraints import as_constraints
 from ..statistics.promises.promise import asked_of
 from ..statistics.reporting import Figure
-from .contenders import Task, added, automatic
+from .contenders import Task, added, automatic, is_set_for, promises
 from .judging import Judged, confusion, figures, paired_error, take, turns
 from .preparing import preparation
 from .result import BROKEN, KEPT, UNCLEAR, Comparison, Facts, Standing
@@ -74,7 +74,7 @@ def compare(
         splits.shuffle, splits.random_state = True, random_state
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splits.split(X, y, groups)]
     judged = _judge(models, X, y, folds, task, n_jobs, verbose)
-    facts = _facts(judged, y, classes, folds, task, confidence, prepare)
+    facts = _facts(judged, models, y, classes, folds, task, confidence, prepare)
     best = clone(models[facts.standings[facts.best].name]).fit(X, y)
     return Comparison(facts, best, recommendation(facts))
 
@@ -133,8 +133,8 @@ def _mean(judged: Judged) -> float:
 
 
 def _facts(
-    judged: list[Judged], y: NDArray[Any], classes: NDArray[Any], folds: list[Any], task: Task, confidence: float,
-    prepare: Any,
+    judged: list[Judged], models: dict[str, Any], y: NDArray[Any], classes: NDArray[Any], folds: list[Any], task: Task,
+    confidence: float, prepare: Any,
 ) -> Facts:  # fmt: skip
     taking = [one for one in judged if not one.failure]
     rows = taking[0].is_judged
@@ -143,12 +143,13 @@ def _facts(
     for one in taking:
         found[one.name] = figures(measures, confusion(y[rows], one.called[rows], classes), classes, task, confidence)
     kept = {name: _kept(limits, task) for name, (_, *limits) in found.items()}
-    promised = {name: task.delta is not None and name.endswith(PROMISING) for name in found}
+    promised = {name: promises(models[name], task) for name in found}
+    ours = {name for name in found if is_set_for(models[name], task)}
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
     by_name = {one.name: one for one in taking}
     eligible = _eligible(kept, promised)
     top = max(eligible, key=lambda name: found[name][0].value)
-    best = _steady(top, {name: by_name[name] for name in eligible}, found, share)
+    best = _steady(top, ours, {name: by_name[name] for name in eligible}, found, share)
     standings = [
         Standing(
             name, value, value.value - found[best][0].value,
@@ -163,11 +164,6 @@ def _facts(
         task.delta, confidence, int(rows.sum()), len(folds), tuple(standings), 0,
         {one.name: one.failure for one in judged if one.failure}, prepare, {one.name: one.called for one in taking},
     )  # fmt: skip
-
-
-# How the names of those end that promise with `delta`, and of those that are set for the measure.
-PROMISING = (", our threshold", "trained for the measure")
-SET_FOR_IT = (*PROMISING, "one pass (stream)")
 
 
 def _kept(limits: list[Figure], task: Task) -> str:
@@ -195,14 +191,14 @@ def _eligible(kept: dict[str, str], promised: dict[str, bool]) -> list[str]:
     return [name for name in sound if promised[name]] or sound
 
 
-def _steady(top: str, judged: dict[str, Judged], found: dict[str, list[Figure]], share: float) -> str:
+def _steady(top: str, ours: set[str], judged: dict[str, Judged], found: dict[str, list[Figure]], share: float) -> str:
     """The best, unless one that is set for the measure is less than a standard error behind: where the first of a dozen
     leads by noise, what a model does at 1/2 is luck that new rows need not repeat, and a threshold set is not."""
-    if top.endswith(SET_FOR_IT):
+    if top in ours:
         return top
     near = [top]
     for name, one in judged.items():
         behind = found[top][0].value - found[name][0].value
-        if name.endswith(SET_FOR_IT) and behind <= paired_error(one.values, judged[top].values, share):
+        if name in ours and behind <= paired_error(one.values, judged[top].values, share):
             near.append(name)
     return max(near, key=lambda name: (name != top, found[name][0].value))

@@ -16,7 +16,7 @@ from ..estimators.measure_classifier import MeasureClassifier
 from ..estimators.online import OnlineClassifier
 from ..estimators.threshold import ThresholdClassifier
 from ..measures import Measure
-from ..measures.constraints import Constraint
+from ..measures.constraints import Constraint, as_constraints
 
 HELD_OUT = 0.3  # of the rows, for a promise: as in the docs of `delta`
 OURS = ", our threshold"  # after the name of the model that it is set for
@@ -73,6 +73,24 @@ def automatic(task: Task, prepare: Any) -> dict[str, Any]:
     return models
 
 
+def last_step(model: Any) -> Any:
+    """The classifier at the end of a pipeline, or the model itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def is_set_for(model: Any, task: Task) -> bool:
+    """Whether it is trained, or its threshold set, for this measure."""
+    return bool(getattr(last_step(model), "measure", None) == task.measure)
+
+
+def promises(model: Any, task: Task) -> bool:
+    """Whether its fit holds rows out and promises these constraints; what it is called says nothing about that."""
+    last = last_step(model)
+    if task.delta is None or not isinstance(last, (ThresholdClassifier, MeasureClassifier)):
+        return False
+    return last.delta is not None and last.delta <= task.delta and as_constraints(last.subject_to) == task.constraints
+
+
 def added(given: Mapping[str, Any], task: Task, prepare: Any) -> dict[str, Any]:
     """The user's own, each as it comes and, unless it has a measure of its own, with our threshold. A pipeline reads
     the table itself; before all others stands the same preparation as before ours."""
@@ -82,7 +100,7 @@ def added(given: Mapping[str, Any], task: Task, prepare: Any) -> dict[str, Any]:
             raise TypeError(f"contender {name!r} is no classifier: {model!r} has no fit and predict")
         whole = isinstance(model, Pipeline) or hasattr(getattr(model, "estimator", None), "steps")
         models[str(name)] = clone(model) if whole else make_pipeline(clone(prepare), clone(model))
-        last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+        last = last_step(model)
         scores = hasattr(last, "predict_proba") or hasattr(last, "decision_function")
         if scores and not hasattr(last, "measure"):
             models[str(name) + OURS] = ThresholdClassifier(clone(models[str(name)]), task.measure, **task.promised)

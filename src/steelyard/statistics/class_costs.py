@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import Measure
+from .offsets import ClassPoints, Goal
 
 Array = NDArray[np.float64]
 
@@ -65,11 +66,7 @@ def row_weights(measure: Measure, confusion: Array, classes: Sequence[Any], n_ro
 
 def value_of(measure: Measure, tables: Array, classes: Sequence[Any], n_rows: float) -> Array:
     """The measure at tables of confusions, along the last two axes; every class has mass."""
-    mass, calls, hits = tables.sum(axis=-1), tables.sum(axis=-2), np.diagonal(tables, axis1=-2, axis2=-1)
-    whole = mass.sum(axis=-1, keepdims=True)
-    tnr = np.clip(1.0 - (calls - hits) / (whole - mass), 0.0, 1.0)
-    where: dict[str, Any] = {"sample_size": max(n_rows, 1.0), "classes": tuple(classes)}
-    return np.asarray(measure(hits / mass, tnr, mass / whole, confusion=tables / whole[..., None], **where))
+    return Goal(measure).judge(ClassPoints.of(tables, max(n_rows, 1.0), classes))[0]
 
 
 def _by_moving(measure: Measure, confusion: Array, classes: Sequence[Any], n_rows: float) -> Array:

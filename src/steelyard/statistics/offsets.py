@@ -65,9 +65,17 @@ class ClassPoints:
     tpr: Array
     tnr: Array
     prevalence: Array
-    n_rows: int
+    n_rows: float
     classes: tuple[Any, ...]
     confusion: Array | None = None  # shares of rows, by true and called class
+
+    @classmethod
+    def of(cls, tables: Array, n_rows: float, classes: Sequence[Any]) -> ClassPoints:
+        """From the mass of each true class by what it is called (the last two axes); every class has mass."""
+        mass, calls, hits = tables.sum(axis=-1), tables.sum(axis=-2), np.diagonal(tables, axis1=-2, axis2=-1)
+        whole = mass.sum(axis=-1, keepdims=True)
+        tnr = np.clip(1.0 - (calls - hits) / (whole - mass), 0.0, 1.0)
+        return cls(hits / mass, tnr, mass / whole, n_rows, tuple(classes), tables / whole[..., None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,11 +169,7 @@ class ClassExploration:
 
     def _points(self, table: Array) -> ClassPoints:
         """The rates of each class at tables of confusions."""
-        mass, calls, hits = table.sum(axis=-1), table.sum(axis=-2), np.diagonal(table, axis1=-2, axis2=-1)
-        whole = mass.sum(axis=-1, keepdims=True)
-        tnr = np.clip(1.0 - (calls - hits) / (whole - mass), 0.0, 1.0)
-        cells = table / whole[..., None]
-        return ClassPoints(hits / mass, tnr, mass / whole, len(self.codes), self.data.classes, cells)
+        return ClassPoints.of(table, len(self.codes), self.data.classes)
 
     def is_better(self, one: Verdict, other: Verdict) -> bool:
         """By more than its standard error over draws of the rows, or nearer to what the constraints ask."""
