@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import train_test_split
 
 from _run import data_folder
 
@@ -19,6 +20,19 @@ def raw(name):
         else:
             X = sp.csr_matrix((z["data"].astype(np.float64), z["indices"], z["indptr"]), shape=tuple(z["shape"]))
         return X, z["y"]
+
+
+def several_classes(name, most, fewest):
+    """At most so many rows, mixed and stratified, of the classes that then have at least `fewest`."""
+    X, y = raw(name)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    if len(y) > most:
+        keep = train_test_split(np.arange(len(y)), train_size=most, stratify=y, random_state=0)[0]
+        X, y = X[keep], y[keep]
+    labels, counts = np.unique(y, return_counts=True)
+    kept = np.isin(y, labels[counts >= fewest])
+    return X[kept], y[kept]
 
 
 def small_names():

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, write
-from _sets import raw
+from _sets import several_classes
 
 SETS = {
     "vehicle": "small/vehicle", "segment": "small/segment", "wine-quality-red": "small/wine-quality-red",
@@ -37,16 +37,7 @@ OTHERS = ("argmax", "offsets", "balanced")
 
 
 def table(name):
-    X, y = raw(SETS[name])
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = X[order], y[order]
-    most = MOST.get(name, 6_000)
-    if len(y) > most:
-        keep = train_test_split(np.arange(len(y)), train_size=most, stratify=y, random_state=0)[0]
-        X, y = X[keep], y[keep]
-    labels, counts = np.unique(y, return_counts=True)
-    kept = np.isin(y, labels[counts >= FEWEST])
-    X, y = X[kept], y[kept]
+    X, y = several_classes(SETS[name], MOST.get(name, 6_000), FEWEST)
     return (X - X.mean(0)) / np.maximum(X.std(0), 1e-12), y
 
 

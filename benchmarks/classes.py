@@ -30,7 +30,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import steelyard as sy
 import steelyard.measures as m
 from _run import RESULTS, write
-from _sets import raw
+from _sets import several_classes
 from steelyard.estimators._offsets import ClassLabels, ClassTable, choose, class_scores, score_classes
 from steelyard.estimators._splits import Stratum, read_cv
 from steelyard.statistics.offsets import Goal
@@ -56,15 +56,7 @@ EQUAL = 5e-4  # means nearer than this are a tie
 
 
 def table(name):
-    X, y = raw(SPARSE.get(name, SETS.get(name)))
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = X[order], y[order]
-    if len(y) > MOST:
-        keep = train_test_split(np.arange(len(y)), train_size=MOST, stratify=y, random_state=0)[0]
-        X, y = X[keep], y[keep]
-    labels, counts = np.unique(y, return_counts=True)
-    kept = np.isin(y, labels[counts >= FEWEST])
-    X, y = X[kept], y[kept]
+    X, y = several_classes(SPARSE.get(name, SETS.get(name)), MOST, FEWEST)
     if name in SPARSE:
         return TfidfTransformer(sublinear_tf=True).fit_transform(abs(X)), y
     return (X - X.mean(0)) / np.maximum(X.std(0), 1e-12), y
