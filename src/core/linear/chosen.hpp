@@ -67,13 +67,15 @@ private:
     static constexpr Index ahead = 8;  // rows, as in `look_ahead`
     const double* block(Index b) const { return x_.data() + b * d * block_step; }
 
-    // Tens of megabytes, all to be written anew: no copy of what was there, beside it, and no room to spare.
+    // Tens of megabytes, all to be written anew: no copy of what was there, beside it, and no room to spare but for small
+    // ones, up to four huge pages: each new place is zeroed by the system page by page (4 % of the grid on letter).
     template <class Number>
     static void make_room(LargeVector<Number>& numbers, Index size) {
         const auto wanted = static_cast<std::size_t>(size);
         if (numbers.capacity() < wanted) {
+            constexpr std::size_t small = 4 * HugePages<Number>::page / sizeof(Number);
             LargeVector<Number>().swap(numbers);
-            numbers.reserve(wanted);
+            numbers.reserve(std::max(wanted, std::min(2 * wanted, small)));
         }
         numbers.resize(wanted);
     }
