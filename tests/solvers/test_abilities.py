@@ -57,5 +57,8 @@ def test_the_linear_solvers():
     assert choose_solver("hinge", 9_000, 123) == "coordinate_first"
     assert choose_solver("squared_hinge", 900, 256) == "coordinate_first"
     assert choose_solver("logistic", 9_000, 256) == "newton_first"
+    assert choose_solver("logistic", 9_000, 301) == "coordinate"
+    assert choose_solver("logistic", 1_700, 301, sparse=True) == "newton_first"
+    assert choose_solver("hinge", 9_000, 301, sparse=True) == "coordinate"
     assert choose_solver("logistic", 9_000, 5_000) == "coordinate"
     assert choose(SOLVERS, Wanted(9_000, 16, "hinge", passes_only=True)).name == "bundle"

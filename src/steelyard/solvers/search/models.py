@@ -135,7 +135,7 @@ def fit(
 def _uses_starts(loss: str, rows: Rows, effort: Effort) -> bool:
     if effort.solver != "auto" or rows.n_rows < WARM_ROWS * rows.n_cols:
         return False
-    return cost_sensitive.choose_solver(loss, rows.n_rows, rows.n_cols) == "newton_first"
+    return cost_sensitive.choose_solver(loss, rows.n_rows, rows.n_cols, rows.is_sparse) == "newton_first"
 
 
 @dataclass(frozen=True, eq=False)
