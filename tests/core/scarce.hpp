@@ -16,7 +16,11 @@ static void* given(std::size_t size, std::size_t line) {
         ++refusals;
         throw std::bad_alloc();
     }
+#if defined(_WIN32)  // which has a free of its own for what is aligned
+    return line == 0 ? std::malloc(size + 1) : _aligned_malloc(size + 1, line);
+#else
     return line == 0 ? std::malloc(size + 1) : std::aligned_alloc(line, (size + line) / line * line);
+#endif
 }
 // NOLINTBEGIN(misc-definitions-in-headers): what takes the place of operator new may not be inline.
 void* operator new(std::size_t size) { return given(size, 0); }
@@ -24,11 +28,23 @@ void* operator new[](std::size_t size) { return given(size, 0); }
 void* operator new(std::size_t size, std::align_val_t line) { return given(size, static_cast<std::size_t>(line)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size + 1); }
 // Not to be inlined: GCC would see what is new given to free, and not that new is malloc.
-__attribute__((noinline)) static void given_back(void* at) { std::free(at); }
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static void given_back(void* at) {
+    std::free(at);
+}
+static void line_given_back(void* at) {
+#if defined(_WIN32)
+    _aligned_free(at);
+#else
+    given_back(at);
+#endif
+}
 void operator delete(void* at) noexcept { given_back(at); }
 void operator delete(void* at, std::size_t) noexcept { given_back(at); }
 void operator delete[](void* at) noexcept { given_back(at); }
 void operator delete[](void* at, std::size_t) noexcept { given_back(at); }
-void operator delete(void* at, std::align_val_t) noexcept { given_back(at); }
-void operator delete(void* at, std::size_t, std::align_val_t) noexcept { given_back(at); }
+void operator delete(void* at, std::align_val_t) noexcept { line_given_back(at); }
+void operator delete(void* at, std::size_t, std::align_val_t) noexcept { line_given_back(at); }
 // NOLINTEND(misc-definitions-in-headers)

@@ -2,7 +2,9 @@
 //
 // A few rows lie at the far ends of a mapping of more than 2^31 numbers, dense and as CSR; every product must find them
 // there. An index that is 32 bits wide anywhere on the way would read other pages, which are zero, or none at all.
+#if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
+#endif
 
 #include <cstdint>
 #include <vector>
@@ -22,18 +24,22 @@ template <class T>
 class Vast {
 public:
     explicit Vast(Index count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
+#if __has_include(<sys/mman.h>)
         void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        at_ = p == MAP_FAILED ? nullptr : static_cast<T*>(p);
+        if (p != MAP_FAILED) at_ = static_cast<T*>(p);
+#endif
     }
     Vast(const Vast&) = delete;
     ~Vast() {
+#if __has_include(<sys/mman.h>)
         if (at_) munmap(at_, bytes_);
+#endif
     }
     T* at() const { return at_; }
 
 private:
-    std::size_t bytes_;
-    T* at_;
+    [[maybe_unused]] std::size_t bytes_;
+    T* at_ = nullptr;
 };
 
 template <class R>

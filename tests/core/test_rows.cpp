@@ -1,8 +1,10 @@
 // Rows of all four kinds, their views and products, and what is done over threads: built plain, with the vector clones
 // and under the sanitizers, the thread sanitizer among them.
 
+#if defined(__linux__)
 #include <dlfcn.h>
 #include <pthread.h>
+#endif
 
 #include <atomic>
 #include <cerrno>

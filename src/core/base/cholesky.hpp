@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/lanes.hpp"
 #include "base/rows.hpp"
 
 namespace steelyard {
@@ -65,7 +66,7 @@ public:
 
 private:
     static constexpr Index width = 4;  // columns at a time: one load of b serves as many, and no sum waits for the last
-    using Lanes = double __attribute__((vector_size(8 * sizeof(double))));  // compilers lower it to what there is
+    using Lanes = LanesOf<8>;
 
     // The loops of `schur` and `remove`: without an allocation, since nothing may be thrown in clones.
     STEELYARD_CLONES double eliminate(double left) {

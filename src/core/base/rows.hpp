@@ -25,7 +25,7 @@ using Index = std::int64_t;
 
 template <class T>
 STEELYARD_INLINE void prefetch_range([[maybe_unused]] const T* start, [[maybe_unused]] Index n) {
-#if defined(__GNUC__)
+#if defined(STEELYARD_GNU)
     constexpr Index per_line = 64 / static_cast<Index>(sizeof(T));  // numbers in a cache line
     for (Index k = 0; k < n; k += per_line) __builtin_prefetch(start + k);
 #endif

@@ -10,7 +10,15 @@
 // calls, memory is taken before), or the function is called through `may_throw`.
 #pragma once
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+#include <cstddef>  // __GLIBC__: musl's loader cannot choose between clones
+
+// The extensions that GCC and clang share. STEELYARD_ISO leaves them out, as MSVC must, so that what stands in for them
+// is compiled and tested where they are (.ci/portable).
+#if defined(__GNUC__) && !defined(STEELYARD_ISO)
+#define STEELYARD_GNU
+#endif
+
+#if defined(STEELYARD_GNU) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(STEELYARD_PLAIN)
 #define STEELYARD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -18,17 +26,20 @@
 #endif
 
 // Before a loop whose arrays do not overlap, so that they need not be compared first.
-#if defined(__clang__)
+#if defined(STEELYARD_GNU) && defined(__clang__)
 #define STEELYARD_NO_OVERLAP _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+#elif defined(STEELYARD_GNU)
 #define STEELYARD_NO_OVERLAP _Pragma("GCC ivdep")
 #else
 #define STEELYARD_NO_OVERLAP
 #endif
 
-#if defined(__GNUC__)
+#if defined(STEELYARD_GNU)
 #define STEELYARD_INLINE inline __attribute__((always_inline))
 #define STEELYARD_INLINE_LAMBDA __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define STEELYARD_INLINE __forceinline
+#define STEELYARD_INLINE_LAMBDA
 #else
 #define STEELYARD_INLINE inline
 #define STEELYARD_INLINE_LAMBDA
@@ -40,7 +51,7 @@ namespace steelyard {
 //   may_throw(&find<R>)(rows)        (this->*may_throw(&Search::step))(x)
 template <class Function>
 STEELYARD_INLINE Function may_throw(Function function) {
-#if defined(__GNUC__)
+#if defined(STEELYARD_GNU)
     asm("" : "+m"(function));
 #endif
     return function;

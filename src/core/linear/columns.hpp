@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/lanes.hpp"
 #include "base/rows.hpp"
 
 namespace steelyard {
@@ -22,28 +23,9 @@ constexpr Index block_rows = 64;
 // Numbers from one column to the next. With 64 all columns would begin in the same few sets of that cache.
 constexpr Index block_step = block_rows + 8;
 
-// Four doubles, as every vector unit since 2013 has them.
-#if defined(__GNUC__)
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"  // how vectors are handed over does not matter: all is inlined
-#endif
-using Lanes = double __attribute__((vector_size(32)));
+using Lanes = LanesOf<4>;  // as every vector unit since 2013 has them
 STEELYARD_INLINE Lanes lanes(double x) { return Lanes{x, x, x, x}; }
 STEELYARD_INLINE double sum_of(const Lanes& x) { return (x[0] + x[1]) + (x[2] + x[3]); }
-#else
-struct Lanes {
-    double x[4];
-    Lanes& operator+=(const Lanes& other) {
-        for (int k = 0; k < 4; ++k) x[k] += other.x[k];
-        return *this;
-    }
-};
-inline Lanes operator*(const Lanes& a, const Lanes& b) {
-    return {a.x[0] * b.x[0], a.x[1] * b.x[1], a.x[2] * b.x[2], a.x[3] * b.x[3]};
-}
-inline Lanes lanes(double x) { return {x, x, x, x}; }
-inline double sum_of(const Lanes& x) { return (x.x[0] + x.x[1]) + (x.x[2] + x.x[3]); }
-#endif
 STEELYARD_INLINE Lanes lanes_at(const double* at) {
     Lanes x;
     std::memcpy(&x, at, sizeof x);

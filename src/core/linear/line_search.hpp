@@ -56,7 +56,7 @@ template <class Cost>
 STEELYARD_INLINE double jumps_until(const Ray<Cost>& ray, double l, const Stop* stop) {
     return sum_over_rows(ray.n, stop, [=](Index i) STEELYARD_INLINE_LAMBDA {
         const double s = ray.s[i], at = (1 - ray.m[i]) / s;
-        return (at > 0) & (at <= l) ? ray.cost(i) * std::fabs(s) : 0.0;
+        return ((at > 0) & (at <= l)) ? ray.cost(i) * std::fabs(s) : 0.0;
     });
 }
 

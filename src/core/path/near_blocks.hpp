@@ -179,7 +179,7 @@ private:
         const std::size_t size = plain_.size();
         for (std::size_t b = 0; b < size; ++b) {
             looked_[n] = b;
-            n += static_cast<std::size_t>((plain_[b] <= way) & (still_[b] <= off) & (stamp_[b] != turn_));
+            n += static_cast<std::size_t>(int(plain_[b] <= way) & int(still_[b] <= off) & int(stamp_[b] != turn_));
         }
         return n;
     }
@@ -218,7 +218,7 @@ private:
             const std::size_t at = looked_[n] * lanes;
             int any = 0;
             for (std::size_t k = at; k < at + lanes; ++k)
-                any |= (gap_[k] < length * rate_[k]) & (rate_[k] > least * norm_[k]);
+                any |= int(gap_[k] < length * rate_[k]) & int(rate_[k] > least * norm_[k]);
             if (!any) continue;
             for (std::size_t k = at; k < at + lanes; ++k)
                 if (gap_[k] < length * rate_[k] && rate_[k] > least * norm_[k]) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/lanes.hpp"
 #include "base/rows.hpp"
 
 namespace steelyard {
@@ -77,8 +78,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t lanes = 8;                                     // doubles in the widest vector
-    using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));  // compilers lower it to what there is
+    static constexpr std::size_t lanes = 8;  // doubles in the widest vector
+    using Lanes = LanesOf<lanes>;
 
     // Room for the rest of a block, at least `width` entries a row. A longer row than the block has room for widens it.
     void open(Index width) {

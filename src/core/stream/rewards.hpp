@@ -16,6 +16,8 @@
 
 namespace steelyard {
 
+constexpr double pi = 3.14159265358979323846;  // M_PI is not in every library
+
 enum class Reward : std::int32_t { hinge, logistic, sigmoid, ramp, arctan, erf };
 
 inline double reward_value(Reward kind, double z, double width) {
@@ -24,7 +26,7 @@ inline double reward_value(Reward kind, double z, double width) {
         case Reward::logistic: return z > 0 ? 1.0 - std::log1p(std::exp(-z)) : 1.0 + z - std::log1p(std::exp(z));
         case Reward::sigmoid: return 1.0 / (1.0 + std::exp(-z / width));
         case Reward::ramp: return std::min(1.0, std::max(0.0, 0.5 + 0.5 * z / width));
-        case Reward::arctan: return 0.5 + std::atan(z / width) / M_PI;
+        case Reward::arctan: return 0.5 + std::atan(z / width) / pi;
         default: return 0.5 + 0.5 * std::erf(z / width);
     }
 }
@@ -37,8 +39,8 @@ inline double smooth_slope(Reward kind, double z, double width) {
             const double e = std::exp(-std::fabs(s));
             return e / ((1.0 + e) * (1.0 + e)) / width;
         }
-        case Reward::arctan: return 1.0 / (M_PI * width * (1.0 + s * s));
-        default: return std::exp(-s * s) / (width * std::sqrt(M_PI));
+        case Reward::arctan: return 1.0 / (pi * width * (1.0 + s * s));
+        default: return std::exp(-s * s) / (width * std::sqrt(pi));
     }
 }
 

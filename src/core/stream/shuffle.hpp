@@ -41,7 +41,7 @@ public:
             fill(window, first);
             const std::size_t m = window.size();
             for (std::size_t k = 0; k < m; ++k)
-                if (!visit(window[k], window[std::min(k + ahead, m - 1)])) return;
+                if (!visit(window[k], window[std::min<std::size_t>(k + ahead, m - 1)])) return;
         }
     }
 
@@ -52,7 +52,7 @@ private:
 
     void fill(std::vector<Index>& window, std::size_t first) {
         window.clear();
-        const std::size_t last = std::min(blocks_.size(), first + blocks_per_window);
+        const std::size_t last = std::min<std::size_t>(blocks_.size(), first + blocks_per_window);
         for (std::size_t k = first; k < last; ++k) {
             const Index start = blocks_[k] * rows_per_block, end = std::min(n_rows_, start + rows_per_block);
             for (Index i = start; i < end; ++i) window.push_back(i);

@@ -270,7 +270,7 @@ public:
     // The numbers of a sparse row's columns, for a row that comes soon.
     template <class Row>
     STEELYARD_INLINE void prefetch([[maybe_unused]] const Row& row) const {
-#if defined(__GNUC__)
+#if defined(STEELYARD_GNU)
         const double* const vs = v();
         row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
             for (Index k = 0; k < row.size; ++k) __builtin_prefetch(vs + apart * static_cast<Index>(columns[k]));

@@ -86,6 +86,9 @@ def write(path: Any, data: bytes, *, keep_previous: bool = False) -> None:
             _keep(target, link)
         os.replace(part, target)
     except BaseException:
+        if fcntl is None and handle >= 0:  # nor can it be taken away
+            os.close(handle)
+            handle = -1
         for left in (part, link):
             left.unlink(missing_ok=True)
         raise
