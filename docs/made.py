@@ -17,6 +17,7 @@ import made_comparing
 import made_counting
 import made_counting_classes
 import made_faults
+import made_front
 import made_full_size
 import made_gpu
 import made_inside
@@ -50,6 +51,7 @@ def everything(folder):
     frontier_figure(folder / "frontier.svg")
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
+    made_front.figures(folder)
     made_classes.figures(folder)
     made_counting.figures(RESULTS, folder)
     made_inside.everything(folder)

@@ -1,7 +1,10 @@
-"""Which matches may be reported when one in a hundred may be wrong?
+"""
+Spectra at 1 % false discoveries
+================================
 
-A search has proposed matches. A fifth of them is right; nobody knows which. Decoys, known to be wrong, were searched
-along with them. The classifier learns from both and reports as many targets as it can at a false-discovery rate of 1 %.
+Which matches may be reported when one in a hundred may be wrong? A search has proposed matches. A fifth of them is
+right; nobody knows which. Decoys, known to be wrong, were searched along with them. The classifier learns from both
+and reports as many targets as it can at a false-discovery rate of 1 %.
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
-"""A first tour: a measure, a cap, a promise and a count, on data that everybody has.
+"""
+A first tour: a measure, a cap, a promise and a count
+=====================================================
 
-Handwritten digits: which are eights? One in ten is.
+On data that everybody has, handwritten digits: which are eights? One in ten is.
 """
 
 from sklearn.datasets import load_digits

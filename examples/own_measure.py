@@ -1,7 +1,10 @@
-"""Write down a measure of your own, see what the library knows about it, and tune a model for it.
+"""
+A measure of your own
+=====================
 
-A helpdesk routes tickets: missing an urgent one costs as much as twenty needless escalations, and the daily count of
-urgent tickets is reported upstairs, so it should be right too. The measure: cost, minus a penalty on the miscount.
+Write it down, see what the library knows about it, and tune a model for it. A helpdesk routes tickets: missing an
+urgent one costs as much as twenty needless escalations, and the daily count of urgent tickets is reported upstairs,
+so it should be right too. The measure: cost, minus a penalty on the miscount.
 """
 
 from sklearn.datasets import make_classification

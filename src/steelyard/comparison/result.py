@@ -54,6 +54,11 @@ class Table:
 class Comparison:
     """The result of `compare`.
 
+    Parameters
+    ----------
+    facts, best, recommendation
+        What `compare` found; it makes the object.
+
     Attributes
     ----------
     best_ : classifier
@@ -69,6 +74,10 @@ class Comparison:
         What stands before every model that does not read the table itself.
     predictions_ : dict of ndarray
         The label of every row by every contender, from a model that had not seen it.
+
+    See Also
+    --------
+    compare : Makes one.
     """
 
     def __init__(self, facts: Facts, best: Any, recommendation: str) -> None:

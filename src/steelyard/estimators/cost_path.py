@@ -50,7 +50,22 @@ class _Training:
 
 
 class CostClassifier(BinaryMixin, BaseEstimator):
-    """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`."""
+    """The classifier of a cost path at one tau: fitted already, and picklable. Made by `CostPath.at` and `.best`.
+
+    Parameters
+    ----------
+    tau : float, default=0.5
+        Cost of a false positive over the sum of both costs.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,), of a linear path
+    classes_ : ndarray of shape (2,)
+
+    See Also
+    --------
+    CostPath : The path that it comes from.
+    """
 
     coef_: Array
     intercept_: Array
@@ -130,6 +145,14 @@ class CostPath(BinaryMixin, PathEstimator):
         Share of the training rows whose score changes sign more than once; only for these can `predict` differ from
         ``at(0.5).predict``.
     classes_ : ndarray of shape (2,)
+    n_iter_ : int
+        Kinks, at least 1.
+
+    See Also
+    --------
+    CostClassifier : What `at` and `best` return.
+    CostPathDisplay : Rates, coefficients and boundaries over tau.
+    QuantilePath : The same path for a regression.
 
     Examples
     --------

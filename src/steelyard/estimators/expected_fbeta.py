@@ -44,6 +44,11 @@ class ExpectedFBetaClassifier(Checked, WrapperMixin, BaseEstimator):
         The fitted model; `predict_proba` passes its probabilities through.
     classes_ : ndarray of shape (2,)
 
+    See Also
+    --------
+    ThresholdClassifier : One threshold, fixed in `fit`.
+    steelyard.measures.expected_fbeta_labels : The rule itself.
+
     Examples
     --------
     >>> import numpy as np, steelyard as sy, steelyard.measures as m

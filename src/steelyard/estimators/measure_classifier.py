@@ -108,10 +108,9 @@ class _Final:
 class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     """A linear classifier trained for any measure of TPR and TNR, under any linear constraints on them.
 
-    Cost-sensitive models are explored over cost ratios, C and loss, refined near the optimum, and chosen on
-    out-of-fold scores with the threshold taken exactly. A plain logistic regression or linear SVM with the best
-    threshold is among the candidates, and is left only for a gain well beyond its standard error; the threshold is
-    the mean of the best ones over resamples of these scores. Scale the features first (`StandardScaler`).
+    Cost-sensitive models are explored over cost ratios, C and loss, and chosen on out-of-fold scores with the threshold
+    taken exactly. A plain logistic regression or linear SVM is among them, and is left only for a gain well beyond its
+    standard error; the threshold is the mean of the best ones over resamples. Scale the features (`StandardScaler`).
 
     Parameters
     ----------
@@ -143,10 +142,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads for the grids; the result is the same for any number. -1 is all cores.
     random_state : int or RandomState, default=None
-        Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent. None
-        draws anew in every fit, as everywhere in scikit-learn: give a number for the same model every time.
+        Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent.
     verbose : int, default=0
-        1 prints how the search goes and what was chosen.
+        1 prints the search.
 
     Attributes
     ----------
@@ -156,14 +154,16 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     C_, loss_, costs_ : float, str, (float, float)
         The chosen model; `costs_` are those of a false negative and a false positive. Where the stream's learner
         (`OnlineClassifier`) was best `loss_` is "stream", and `C_`, `costs_` and `gap_`, which it lacks, are nan.
-    gap_ : float
-        Certified relative duality gap of the final fit.
-    best_score_ : float
-        The measure on the out-of-fold scores, at the chosen threshold.
-    frontier_ : Frontier
-        Every operating point of the chosen model on the out-of-fold scores.
-    n_iter_ : int
-        Passes over the data in the final fit.
+    gap_, n_iter_ : float, int
+        Certified relative duality gap of the final fit, and its passes over the data.
+    best_score_, frontier_ : float, Frontier
+        The measure at the chosen threshold, and every operating point, on the out-of-fold scores.
+    promise_, classes_, levels_ : Promise or None, labels, the levels that "can" went through
+
+    See Also
+    --------
+    ThresholdClassifier : The best threshold of any model.
+    OnlineClassifier : The same from a stream.
 
     Examples
     --------

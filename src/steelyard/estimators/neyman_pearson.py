@@ -109,6 +109,12 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     C_, gamma_, solver_, n_iter_ : what was used
     classes_ : ndarray of shape (2,)
 
+    See Also
+    --------
+    ThresholdClassifier : The same promise for any model, and for other limits.
+    NeymanPearsonDisplay : The curve with its cap and a band.
+    Watch : Whether the cap still holds.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -129,6 +129,12 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
         classes `rows`, `measure` and `weights`.
     n_iter_ : int
 
+    See Also
+    --------
+    MeasureClassifier : For data in memory.
+    StreamQuantifier : The prevalence of a stream, with an alarm.
+    steelyard.streams : Readers of files, chunk by chunk.
+
     Examples
     --------
     >>> import numpy as np, steelyard as sy, steelyard.measures as m

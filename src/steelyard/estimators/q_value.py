@@ -89,6 +89,11 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     classes_ : ndarray of shape (2,)
     n_iter_ : int
 
+    See Also
+    --------
+    q_values : The q-value of every row, from any score.
+    steelyard.interop.mokapot : The same inside mokapot.
+
     Examples
     --------
     >>> import numpy as np, steelyard as sy

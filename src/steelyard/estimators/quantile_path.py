@@ -82,6 +82,12 @@ class QuantilePath(RegressorMixin, PathEstimator):
         The tau at which the path bends, sorted.
     tau_range_ : (float, float)
         Where the path is known.
+    n_iter_ : int
+        Kinks, at least 1.
+
+    See Also
+    --------
+    CostPath : The same path for a classifier.
 
     Examples
     --------

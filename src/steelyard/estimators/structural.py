@@ -73,6 +73,12 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
         How the solver ended.
     classes_ : ndarray of shape (2,)
 
+    See Also
+    --------
+    MeasureClassifier : Costs, C and loss explored, the threshold exact.
+    ExpectedFBetaClassifier : F-beta from calibrated probabilities.
+    Quantifier : Counts that follow a shift.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

@@ -119,6 +119,12 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         In place of it, where y is an indicator matrix: a threshold for each label.
     classes_ : ndarray of shape (n_classes,)
 
+    See Also
+    --------
+    MeasureClassifier : A linear model trained for the measure, not only its threshold.
+    Watch : Whether what was promised still holds.
+    FrontierDisplay : Every operating point, drawn.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

@@ -136,6 +136,11 @@ class Watch(Checked, BaseEstimator):
     n_seen : int
         Labelled rows so far.
 
+    See Also
+    --------
+    ThresholdClassifier : Fits under constraints, and promises them.
+    StreamQuantifier : A drift alarm that needs no labels.
+
     Examples
     --------
     >>> import numpy as np, steelyard as sy, steelyard.measures as m

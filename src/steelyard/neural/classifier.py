@@ -117,6 +117,11 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
     status_ : Status
         How the training ended.
 
+    See Also
+    --------
+    ThresholdClassifier : The best threshold of any model.
+    steelyard.neural.MeasureLoss : The loss alone, for any module.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

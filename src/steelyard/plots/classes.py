@@ -40,9 +40,20 @@ class ClassConfusionDisplay:
 
     Cells are shares of the true class, so that the diagonal has the recalls. Use `from_estimator`.
 
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_classes, n_classes)
+        Confusion matrices, each row divided by its sum.
+    classes : sequence
+        The labels.
+
     Attributes
     ----------
     axes_, figure_ : the two matplotlib Axes, and the Figure
+
+    See Also
+    --------
+    ClassFrontierDisplay : What the offset of each class trades.
 
     Examples
     --------
@@ -103,9 +114,22 @@ class ClassFrontierDisplay:
     A line has all points that the class passes as its offset rises; the dot is the chosen offset, the cross the argmax
     of the model (all offsets 0), which need not lie on the line. Use `from_estimator`.
 
+    Parameters
+    ----------
+    frontiers : sequence of Frontier
+        One for each class.
+    chosen, before : ndarray of shape (n_classes, 2)
+        TPR and TNR of each class at the chosen offsets, and at none.
+    classes : sequence
+        The labels.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    ClassConfusionDisplay : Confusion before and after.
 
     Examples
     --------

@@ -32,11 +32,22 @@ class CostPathDisplay:
     Use `from_estimator`. tau is the cost of a false positive over the sum of both costs: the left end spares positives,
     the right end negatives.
 
+    Parameters
+    ----------
+    view : curves or a plane
+        What `from_estimator` made of the path.
+    kind : {"rates", "coefficients", "boundary"}
+        What is drawn.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of the lines by label (rates, coefficients)
     boundaries_ : dict of the contour at each tau (boundary), None where all rows in view are on one side
+
+    See Also
+    --------
+    CostPath : What is drawn.
 
     Examples
     --------

@@ -25,11 +25,29 @@ class FrontierDisplay:
     Use `from_estimator` or `from_predictions`. `plot` draws the (FPR, TPR) plane with ``axes="roc"``, or the (TPR, TNR)
     plane with ``axes="rates"``; what the constraints exclude is shaded.
 
+    Parameters
+    ----------
+    frontier : Frontier
+        The operating points.
+    point : (float, float), default=None
+        TPR and TNR of the chosen one.
+    measure : Measure, default=None
+        Whose iso-lines are drawn.
+    subject_to : Constraint or list of them, default=None
+        What they exclude is shaded.
+    name : str, default=None
+        For the legend.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     line_, point_ : the frontier and the chosen point (None if there is none)
     band_ : the simultaneous band of the frontier, if `plot` was given a `confidence`
+
+    See Also
+    --------
+    ThresholdClassifier : Chooses a point of the frontier.
+    NeymanPearsonDisplay : A curve with a cap.
 
     Examples
     --------

@@ -26,10 +26,30 @@ class NeymanPearsonDisplay:
     Use `from_estimator` or `from_predictions`, with rows that were not trained on. The FPR axis ends at four times the
     cap, or just behind the point if that is further, unless `xlim` says otherwise.
 
+    Parameters
+    ----------
+    frontier : Frontier
+        The operating points.
+    n_negative, n_positive : int
+        Rows of each class behind them.
+    max_fpr : float
+        The cap.
+    point : (float, float), default=None
+        TPR and TNR of the chosen one.
+    confidence : float, default=0.95
+        Of the band.
+    name : str, default=None
+        For the legend.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     line_, band_, cap_, point_ : the curve, its band, the cap, and the chosen point (None if there is none)
+
+    See Also
+    --------
+    NeymanPearsonClassifier : Sets a point under the cap.
+    FrontierDisplay : With iso-lines of a measure.
 
     Examples
     --------

@@ -65,10 +65,22 @@ class _TableDisplay:
 class DiagonalDisplay(_TableDisplay):
     """Estimated against true prevalence: the mean over batches, and a band of one standard deviation.
 
+    Parameters
+    ----------
+    tables : dict of tables by name
+        From `steelyard.quantification.protocols.evaluate`.
+    cls : int, default=-1
+        The class that is shown, by its place in ``classes_``.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     curves : dict of (true, mean, standard deviation) by name
+
+    See Also
+    --------
+    PriorShiftDisplay : The error by how far the prevalence moved.
+    BiasDisplay : The signed error.
 
     Examples
     --------
@@ -112,11 +124,18 @@ class PriorShiftDisplay(_TableDisplay):
     prevalence : array of shape (n_classes,)
         Of the training rows.
     bins : int, default=10
+    cls : int, default=-1
+        The class that is shown, by its place in ``classes_``.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     curves : dict of (shift, error) by name
+
+    See Also
+    --------
+    DiagonalDisplay : Estimated against true prevalence.
+    BiasDisplay : The signed error.
 
     Examples
     --------
@@ -162,11 +181,18 @@ class BiasDisplay(_TableDisplay):
     tables : dict of tables by name
     bins : int, default=1
         Bins of the true prevalence.
+    cls : int, default=-1
+        The class that is shown, by its place in ``classes_``.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     errors : dict of lists of signed errors by name, one entry for each bin
+
+    See Also
+    --------
+    DiagonalDisplay : Estimated against true prevalence.
+    PriorShiftDisplay : The error by how far the prevalence moved.
 
     Examples
     --------

@@ -76,6 +76,12 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
     n_features_in_, feature_names_in_
         As the models know them.
 
+    See Also
+    --------
+    StreamQuantifier : The same on a stream, with an alarm.
+    steelyard.quantification.protocols.APP : Batches at known prevalences, to judge by.
+    DiagonalDisplay : Estimated against true prevalence.
+
     Examples
     --------
     >>> import numpy as np

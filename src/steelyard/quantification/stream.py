@@ -79,10 +79,15 @@ class StreamQuantifier(Checked, BaseEstimator):
         Over the window, now.
     n_seen_ : int
         Unlabelled rows so far.
-    alarms_ : list of int
-        Rows seen at the latest alarms, at most 100; `n_alarms_` counts all.
+    alarms_, n_alarms_ : list of int, int
+        Rows seen at the latest alarms, at most 100, and how many there were in all.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
+
+    See Also
+    --------
+    Quantifier : For single batches.
+    Watch : For promises, on labelled rows.
 
     Examples
     --------

@@ -31,7 +31,19 @@ TIE = 1e-12  # relative: a measure is some ten operations on rates, each off by 
 
 @dataclass(frozen=True)
 class Frontier:
-    """Operating points in the order of rising thresholds: from everything called positive to nothing."""
+    """Operating points in the order of rising thresholds: from everything called positive to nothing.
+
+    Parameters
+    ----------
+    thresholds, tpr, tnr : ndarray
+        A row is called positive above its threshold; the rates there.
+    prevalence, n_rows : float, int
+        Of the rows behind them.
+
+    See Also
+    --------
+    FrontierDisplay : The same, drawn.
+    """
 
     thresholds: Array
     tpr: Array

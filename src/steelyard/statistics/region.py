@@ -111,11 +111,21 @@ class PrevalenceRegion:
     ``p in region`` and `contains` say whether a prevalence vector is one of them, `p_value` how well it fits. A region
     at confidence 0.95 holds the true vector in 95 of 100 cases.
 
+    Parameters
+    ----------
+    centre, confidence : as below
+    evidence : Evidence or None
+        What batch and labelled rows say; None holds every prevalence.
+
     Attributes
     ----------
     centre : ndarray of shape (n_classes,)
         The estimate, which always belongs to it.
     confidence : float
+
+    See Also
+    --------
+    Quantifier : Its `predict_region` makes one.
     """
 
     centre: Array

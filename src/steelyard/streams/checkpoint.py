@@ -48,7 +48,25 @@ class DamagedCheckpointError(CheckpointError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of a stream after `rows` rows, with what is needed to check that it fits."""
+    """The state of a stream after `rows` rows, with what is needed to check that it fits.
+
+    Parameters
+    ----------
+    problem, seed : str, int
+        What was to be solved, and how it was drawn.
+    classes, positive : ndarray, int
+        The labels, and which of them is positive.
+    n_features, feature_names : int, ndarray or None
+        Of the rows.
+    rows, seen : int, list of str
+        How many rows were read, and digests of them.
+    state : bytes
+        Of the learner.
+
+    See Also
+    --------
+    OnlineClassifier : Its `fit_stream` writes them and goes on from them.
+    """
 
     problem: str
     seed: int

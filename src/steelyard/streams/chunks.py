@@ -11,7 +11,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of a stream: X, y and perhaps weights, of one length."""
+    """Some rows of a stream: X, y and perhaps weights, of one length.
+
+    Parameters
+    ----------
+    X, y : rows and labels
+        Of one length.
+    sample_weight : array-like, default=None
+        How much each row counts.
+
+    See Also
+    --------
+    from_arrays : Chunks of arrays.
+    """
 
     X: Any
     y: Any

@@ -20,7 +20,19 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns are what. `n_hashed` columns are shared by all categories, and as many by all text."""
+    """Which columns are what. `n_hashed` columns are shared by all categories, and as many by all text.
+
+    Parameters
+    ----------
+    numeric, categorical, text : sequence of str
+        Names of columns: numbers as they are, categories and words hashed.
+    n_hashed : int, default=2**18
+        Columns that hashes are spread over.
+
+    See Also
+    --------
+    from_csv : Reads a file by it.
+    """
 
     numeric: Sequence[str] = ()
     categorical: Sequence[str] = ()
