@@ -42,6 +42,7 @@ OURS = {
     "np linear": lambda: sy.NeymanPearsonClassifier(0.2, kernel="linear", C=[0.1, 1.0], random_state=0),
     "np generative": lambda: sy.NeymanPearsonClassifier(0.2, solver="generative", random_state=0),
     "q-value": lambda: sy.QValueClassifier(0.3, random_state=0),
+    "q-value proven": lambda: sy.QValueClassifier(0.3, proof="reset", random_state=0),
     "quantifier": lambda: sy.Quantifier(sy.StructuralSVM("zero_one"), method="ms", random_state=0),
     "threshold": lambda: sy.ThresholdClassifier(sy.OnlineClassifier(random_state=0), m.FBeta(2), pos_label="no"),
     "threshold promised": lambda: sy.ThresholdClassifier(

@@ -22,3 +22,17 @@ def longest_list(scores, is_target, max_q):
         if targets and (1 + decoys) / targets <= max_q and u < best[0]:
             best = (u, targets)
     return best
+
+
+def reset_list(scores, is_target, trains, max_q, decoys_per_target=1.0):
+    """The targets that RESET accepts: every threshold in turn, training decoys aside, half of the decoys judge."""
+    kept = [i for i in range(len(scores)) if not trains[i]]
+    best = []
+    for u in {scores[i] for i in kept}:
+        above = [i for i in kept if scores[i] >= u]
+        targets = [i for i in above if is_target[i]]
+        judges = len(above) - len(targets)
+        chance = 1 / (1 + decoys_per_target / 2)  # that a wrong row which is hidden is a target
+        if targets and (1 + judges) * chance / (1 - chance) / len(targets) <= max_q and len(targets) > len(best):
+            best = targets
+    return sorted(best)

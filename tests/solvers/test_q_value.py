@@ -120,7 +120,7 @@ def test_the_recipe_is_the_one_that_rows_left_out_speak_for(kernel):
     folds = np.array_split(np.random.default_rng(0).permutation(3000), 3)
     found = qv.solve(data.rows.source, data.is_target, steps.Aim(0.05), folds, kernel=kernel)
     curved = {"rbf mixture", "rbf mean"} if kernel else set()
-    assert set(found.held_out) == {"loop", "mixture", "annealed", "mean"} | curved
+    assert set(found.held_out) == {"loop", "mixture", "annealed", "mean", "firm", "column"} | curved
     left_out, _ = qv._left_out(steps.Matches.of(data.rows.source, data.is_target), steps.Aim(0.05), folds, kernel)
     counts = qv.counted(left_out, data.take(np.concatenate(folds)), 0.05)
     assert found.recipe == qv.choose(counts)

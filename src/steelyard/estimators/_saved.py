@@ -218,6 +218,7 @@ def _sound_neyman_pearson(model: Any) -> None:
     score = model._score
     width = len(score.w) if isinstance(score, LinearScore) else score.vectors.shape[1]
     fits(width == model.n_features_in_, "the score and the number of columns")
+    fits(hasattr(model, "training_decoys_") == hasattr(model, "_fit_scores"), "the training decoys and their scores")
 
 
 def _sound_q_value(model: Any) -> None:
@@ -261,7 +262,9 @@ LINEAR_MODELS = (
     estimator(
         QValueClassifier,
         {**SEEN, **BINARY, "_model": Is(MatchScore), "n_iter_": COUNT, "recipe_": Text(),
-         "held_out_": ByName(ANY_NUMBER), "coef_": IfThere(Array("f8", 1, "d")), "intercept_": IfThere(ANY_OFFSET)},
+         "held_out_": ByName(ANY_NUMBER), "coef_": IfThere(Array("f8", 1, "d")), "intercept_": IfThere(ANY_OFFSET),
+         "bounds_": IfThere(Array("f8", 2, "d")), "training_decoys_": IfThere(Array("b1", "n")),
+         "_fit_scores": IfThere(Array("f8", "n"))},
         _sound_q_value,
     ),
 )  # fmt: skip

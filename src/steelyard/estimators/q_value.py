@@ -8,6 +8,7 @@ folds and the scikit-learn side.
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 import warnings
 from typing import Any, ClassVar
@@ -20,6 +21,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..rows import Rows
 from ..solvers.decoys import q_value
+from ..solvers.decoys.bounds import Bounds
+from ..solvers.decoys.reset import Parted, judged
 from ..solvers.decoys.steps import Aim
 from ..solvers.status import Ended
 from ..statistics.target_decoy import check_targets, q_values
@@ -39,6 +42,8 @@ ADVICE = {
     Ended.TROUBLE: "Scale the features (StandardScaler)",
 }
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
+SAME = 1e-6  # of the spread of the scores: so close are those of one row, read as float32 or as float64
+SHARED = 0.1  # of a batch's decoys whose scores are those of training decoys: more than chance makes in numbers
 
 
 class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
@@ -62,6 +67,15 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
     C : float, default=10.0
         Weight of the loss of a row against ``|w|^2 / 2``.
+    clip : float, default=0.02
+        The share of rows in each tail of a column whose values count as the quantile there, so that no single feature
+        carries a row to the top of a list; below 0.5. None takes the columns as they are.
+    proof : {None, "reset"}, default=None
+        "reset" trains with half of the decoys, drawn by coins, and judges the lists of the rows that were fitted by the
+        other half, which training never saw: the mean share of wrong targets in them is then proven to be at most
+        `max_q`, if whether a wrong row is a target or a decoy is a coin of its own. It needs one row a group.
+    decoys_per_target : float, default=1.0
+        How many decoys there are for each wrong target.
     solver : {"annealed", "stochastic"}, default="annealed"
         "stochastic" is the stream learner under the same constraint (`kernel="linear"` only): a fraction of the time,
         and somewhat fewer accepted targets.
@@ -84,9 +98,13 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     held_out_ : dict of str to float
         For each of them the targets accepted among rows left out, the mean over rates from half to twice `max_q` (or a
         double of it, where lists at `max_q` hold fewer than ten decoys).
+    bounds_ : ndarray of shape (2, n_features)
+        The least and the largest value that count in each column, unless `clip` is None.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        Where the model is linear (`kernel="linear"`, or a linear model won).
+        Of the columns within `bounds_`, where the model is linear (`kernel="linear"`, or a linear model won).
     classes_ : ndarray of shape (2,)
+    training_decoys_ : ndarray of bool of shape (n_samples,)
+        With `proof`: the rows of `fit` that are decoys to train with. They take no part in lists.
     n_iter_ : int
 
     See Also
@@ -114,6 +132,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         "gamma": (NOTHING, Words("scale", "auto"), POSITIVE),
         "n_components": (COUNT,),
         "C": (POSITIVE,),
+        "clip": (NOTHING, Number(0.0, 0.5, high_too=False, meaning="the share of rows in each tail")),
+        "proof": (NOTHING, Words("reset")),
+        "decoys_per_target": (POSITIVE,),
         "solver": (Words(*SOLVERS),),
         "cv": (CV,),
         "max_iter": (COUNT,),
@@ -130,6 +151,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         gamma: Any = None,
         n_components: int = 50,
         C: float = 10.0,
+        clip: float | None = 0.02,
+        proof: str | None = None,
+        decoys_per_target: float = 1.0,
         solver: str = "annealed",
         cv: Any = 3,
         max_iter: int = 10,
@@ -142,6 +166,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         self.gamma = gamma
         self.n_components = n_components
         self.C = C
+        self.clip = clip
+        self.proof = proof
+        self.decoys_per_target = decoys_per_target
         self.solver = solver
         self.cv = cv
         self.max_iter = max_iter
@@ -158,28 +185,57 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)
             weight = check_weight(sample_weight, rows, labels.is_positive)
-            groups = _check_groups(groups, rows)
+            groups = _check_groups(groups, rows, alone=self.proof is not None)
             rng = check_random_state(self.random_state)
-            used = None if weight is None or weight.all() else np.flatnonzero(weight)
-            folds, refit = self._folds(rows, labels.is_positive, groups, used, rng)
-            seed, is_target = int(rng.randint(2**31 - 1)), labels.is_positive
-            if used is not None and weight is not None:
-                rows, is_target, weight = rows.take(used), is_target[used], weight[used]
-            if self.solver == "stochastic":
-                found = q_value.solve_stochastic(
-                    rows, is_target, float(self.max_q), passes=int(self.max_iter), seed=seed, sample_weight=weight
-                )
-            else:
-                aim, kernel = (
-                    Aim(float(self.max_q), float(self.C), int(self.max_iter)),
-                    self._kernel(rows, weight, seed),
-                )
-                found = q_value.solve(rows, is_target, aim, folds, weight, kernel, refit=refit)
+            parted = self._parted(labels.is_positive, rng)
+            seen = labels.is_positive if parted is None else ~parted.trains  # what training is told
+            found = self._solve(rows, seen, self._weighed(weight, seen, parted), groups, parted, rng)
+            if parted is not None:
+                found = judged(found, found.model(rows), labels.is_positive, parted, float(self.max_q))
             self._take_labels(labels)
             self._take(found)
+            self._take_judges(found, rows, parted)
             if not found.status.solved:
                 warnings.warn(f"{found.status}. {ADVICE[found.status.ended]}", UserWarning, stacklevel=2)
         return self
+
+    def _parted(self, is_target: NDArray[np.bool_], rng: np.random.RandomState) -> Parted | None:
+        if self.proof is None:
+            return None
+        return Parted.by_coins(is_target, int(rng.randint(2**31 - 1)), float(self.decoys_per_target))
+
+    def _weighed(self, weight: Array | None, seen: NDArray[np.bool_], parted: Parted | None) -> Array | None:
+        """A decoy weighs as many wrong targets as it stands for."""
+        stands = 1.0 / float(self.decoys_per_target) if parted is None else parted.wrong_per_training_decoy
+        if stands == 1.0:
+            return weight
+        return np.where(seen, 1.0, stands) * (1.0 if weight is None else weight)
+
+    def _solve(
+        self,
+        rows: Rows,
+        seen: NDArray[np.bool_],
+        weight: Array | None,
+        groups: Any,
+        parted: Parted | None,
+        rng: np.random.RandomState,
+    ) -> q_value.QValueResult:
+        used = None if weight is None or weight.all() else np.flatnonzero(weight)
+        folds, refit = self._folds(rows, seen, groups, used, rng)
+        seed, max_q = int(rng.randint(2**31 - 1)), float(self.max_q)
+        if used is not None and weight is not None:
+            rows, seen, weight = rows.take(used), seen[used], weight[used]
+        if parted is not None:
+            max_q = parted.rate_to_learn(max_q)
+        bounds = None if self.clip is None else Bounds.of(rows, float(self.clip), weight)
+        rows = rows if bounds is None else bounds(rows)
+        if self.solver == "stochastic":
+            passes = int(self.max_iter)
+            found = q_value.solve_stochastic(rows, seen, max_q, passes=passes, seed=seed, sample_weight=weight)
+        else:
+            aim = Aim(max_q, float(self.C), int(self.max_iter))
+            found = q_value.solve(rows, seen, aim, folds, weight, self._kernel(rows, weight, seed), refit=refit)
+        return dataclasses.replace(found, model=dataclasses.replace(found.model, bounds=bounds))
 
     def _folds(
         self, rows: Rows, is_target: NDArray[np.bool_], groups: Any, used: RowNumbers | None, rng: np.random.RandomState
@@ -219,14 +275,23 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     def _take(self, found: q_value.QValueResult) -> None:
         self._model, self.n_iter_ = found.model, found.n_iter
         self.recipe_, self.held_out_ = found.recipe, found.held_out
-        for name in ("coef_", "intercept_"):
+        for name in ("coef_", "intercept_", "bounds_"):
             self.__dict__.pop(name, None)
+        if found.model.bounds is not None:
+            self.bounds_ = np.array([found.model.bounds.low, found.model.bounds.high])
         if found.model.features is None:
             self.coef_ = self._sign * found.model.w.reshape(1, -1)
             self.intercept_ = self._sign * np.array([found.model.intercept])
         if self.verbose:
             counts = ", ".join(f"{name} {count:.0f}" for name, count in found.held_out.items())
             print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
+
+    def _take_judges(self, found: q_value.QValueResult, rows: Rows, parted: Parted | None) -> None:
+        """Which decoys trained, and the scores by which the rows of `fit` are known again."""
+        for name in ("training_decoys_", "_fit_scores"):
+            self.__dict__.pop(name, None)
+        if parted is not None:
+            self.training_decoys_, self._fit_scores = parted.trains, found.model(rows)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed scores, positive for ``classes_[1]``; what `accepted` ranks by when that is the target class."""
@@ -240,10 +305,33 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         return self._labels(self._scores(X) > 0)
 
     def accepted(self, X: Any, is_target: Any) -> np.ndarray:
-        """Which rows of this batch are targets with a q-value of at most `max_q`, by the batch's own decoys."""
+        """Which rows of this batch are targets with a q-value of at most `max_q`, by the batch's own decoys.
+
+        With ``proof="reset"`` and the rows of `fit`, in their order, by the decoys that did not train."""
+        q = self.q_values(X, is_target)
+        return check_targets(is_target, len(q)) & (q <= self.max_q)
+
+    def q_values(self, X: Any, is_target: Any) -> np.ndarray:
+        """The q-value of every row of this batch by its own decoys; NaN for decoys that trained."""
         scores = self._scores(X)
         target = check_targets(is_target, len(scores))
-        return target & (q_values(scores, target) <= self.max_q)
+        if not hasattr(self, "training_decoys_"):
+            return q_values(scores, target, decoys_per_target=self.decoys_per_target)
+        trains = self.training_decoys_
+        if not self._is_of_fit(scores):
+            _warn_of_shared(scores[~target], self._fit_scores[trains])
+            return q_values(scores, target, decoys_per_target=self.decoys_per_target)
+        if (trains & target).any():
+            raise ValueError(
+                f"these are the rows of fit, and {int((trains & target).sum())} that were decoys there are targets here"
+            )
+        parted, found = Parted(trains, float(self.decoys_per_target)), np.full(len(scores), np.nan)
+        found[~trains] = q_values(scores[~trains], target[~trains], decoys_per_target=parted.judges_per_target)
+        return found
+
+    def _is_of_fit(self, scores: Array) -> bool:
+        before = self._fit_scores
+        return len(scores) == len(before) and bool(np.abs(scores - before).max() <= SAME * max(np.ptp(before), 1e-300))
 
     def _scores(self, X: Any) -> Array:
         rows = rows_to_score(self, X)
@@ -255,9 +343,26 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         return tags
 
 
-def _check_groups(groups: Any, X: Any) -> Any:
+def _warn_of_shared(decoys: Array, trained: Array) -> None:
+    shared = int(np.isin(decoys, trained).sum())
+    if shared > SHARED * len(decoys):
+        warnings.warn(
+            f"{shared} of {len(decoys)} decoys score like decoys that were trained with: if they are the same, this "
+            "list is not covered by the proof. Give the rows of fit in their order, or a batch that has none of them",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _check_groups(groups: Any, X: Any, alone: bool = False) -> Any:
     if groups is None:
         return None
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
+    number = len(np.unique(groups)) if alone else 0
+    if alone and number < len(groups):
+        raise ValueError(
+            f"proof='reset' needs one row a group; there are {len(groups)} rows in {number} groups. Keep the best row "
+            "of each by a score that is not learned: best = steelyard.winners(score, groups)"
+        )
     return groups

@@ -7,7 +7,8 @@ such estimate among the thresholds that accept the row::
 
     q(s) = min over thresholds u <= s of  (1 + D(u)) / max(1, T(u))
 
-with T(u) and D(u) the targets and decoys scored u or higher.
+with T(u) and D(u) the targets and decoys scored u or higher. Where a wrong target comes with d decoys on average, and
+not with one, a decoy stands for 1/d wrong targets, and the rate is ``(1 + D(u)) / (d max(1, T(u)))``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def q_values(scores: ArrayLike, is_target: ArrayLike) -> Array:
+def q_values(scores: ArrayLike, is_target: ArrayLike, *, decoys_per_target: float = 1.0) -> Array:
     """The q-value of every row by target-decoy competition: accept the targets with a q-value up to the rate you allow.
 
     ``(1 + decoys) / max(1, targets)`` at or above a score, made monotone from the worst score up. Rows with equal
@@ -35,6 +36,9 @@ def q_values(scores: ArrayLike, is_target: ArrayLike) -> Array:
     scores : array of shape (n,)
     is_target : array of bool of shape (n,)
         True for a target, False for a decoy; 1 and 0 will do.
+    decoys_per_target : float, default=1.0
+        How many decoys there are for each wrong target: 2 where a match competes with two decoys, or where two decoy
+        lists are searched. The estimate is divided by it.
 
     Examples
     --------
@@ -43,15 +47,19 @@ def q_values(scores: ArrayLike, is_target: ArrayLike) -> Array:
     array([0.5, 0.5, 0.5, 0.5, 0.5])
     >>> sy.q_values([9.0, 8.0, 7.0, 6.0], [True, True, False, False])
     array([0.5, 0.5, 1. , 1.5])
+    >>> sy.q_values([9.0, 8.0, 7.0, 6.0], [True, True, False, False], decoys_per_target=2)
+    array([0.25, 0.25, 0.5 , 0.75])
     """
     values, target = _checked(scores, is_target)
-    return weighted_q_values(values, target, np.ones(len(values)))
+    if not (np.isfinite(decoys_per_target) and decoys_per_target > 0):
+        raise ValueError(f"decoys_per_target must be a finite number above 0; got {decoys_per_target!r}")
+    return weighted_q_values(values, target, np.ones(len(values)), float(decoys_per_target))
 
 
-def weighted_q_values(scores: Array, is_target: Mask, weight: Array) -> Array:
+def weighted_q_values(scores: Array, is_target: Mask, weight: Array, decoys_per_target: float = 1.0) -> Array:
     """`q_values` where a row counts as often as its weight says; nothing is checked."""
     order = np.argsort(-scores)
-    found = Counts.of(scores[order], is_target[order], weight[order])
+    found = Counts.of(scores[order], is_target[order], weight[order], decoys_per_target)
     out = np.empty(len(scores))
     out[order] = np.minimum.accumulate(found.rate[::-1])[::-1]
     return out
@@ -66,10 +74,10 @@ class Counts:
     rate: Array
 
     @classmethod
-    def of(cls, scores: Array, is_target: Mask, weight: Array) -> Counts:
+    def of(cls, scores: Array, is_target: Mask, weight: Array, decoys_per_target: float = 1.0) -> Counts:
         targets = np.cumsum(np.where(is_target, weight, 0.0))
         decoys = np.cumsum(np.where(is_target, 0.0, weight))
-        rate = (1.0 + decoys) / np.maximum(1.0, targets)
+        rate = (1.0 + decoys) / (decoys_per_target * np.maximum(1.0, targets))
         if len(scores):
             rate[:-1][scores[1:] == scores[:-1]] = np.inf
         return cls(targets, decoys, rate)
@@ -85,10 +93,10 @@ class Cut:
     targets: float
 
 
-def cut(scores: Array, is_target: Mask, weight: Array, max_q: float) -> Cut:
+def cut(scores: Array, is_target: Mask, weight: Array, max_q: float, decoys_per_target: float = 1.0) -> Cut:
     """The longest list whose estimated rate is at most `max_q`."""
     order = np.argsort(-scores)
-    found = Counts.of(scores[order], is_target[order], weight[order])
+    found = Counts.of(scores[order], is_target[order], weight[order], decoys_per_target)
     good = np.flatnonzero((found.rate <= max_q) & (found.targets > 0))
     if not len(good):
         return Cut(np.inf, 0.0)

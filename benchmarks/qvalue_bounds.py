@@ -1,0 +1,117 @@
+"""How far a single feature may carry a row: ways of bounding columns, on simulated data with freak rows.
+
+Given are targets and decoys of which a fifth of the rows is right, told by four of eight columns, normal or with heavy
+tails; among the wrong ones, targets and decoys alike, a few have one or two columns far out (`FREAKS`). The columns are
+bounded by what the training rows say, `q_value.solve` learns, and the targets accepted in batches of new rows are
+counted: lists of the size of a run, where a single freak decoy takes a place that is allowed. No table that is reported
+elsewhere takes part.
+
+    python benchmarks/qvalue_bounds.py [first seed] [last seed + 1]
+
+Results are added to ``results/qvalue_bounds.json`` after each data set.
+"""
+
+import json
+import sys
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from _run import RESULTS, machine
+from qvalue_choice import SHIFT
+from steelyard.solvers.decoys import q_value
+from steelyard.solvers.decoys.steps import Aim, Matches, accepted_at
+
+SHAPES, RATES, ROWS, BATCHES = ("line", "tails"), (0.01, 0.05), 6000, 6
+# Share of the wrong rows, and how many standard deviations out.
+FREAKS = {"none": (0.0, 0.0), "some": (0.002, 7.0), "many": (0.01, 5.0), "wild": (0.002, 1000.0)}
+
+
+def rows(shape, freaks, n, rng):
+    right = rng.random(n) < 0.2
+    X = rng.standard_t(3, size=(n, 8)) if shape == "tails" else rng.normal(size=(n, 8))
+    X[right, :4] += SHIFT[shape]
+    target = right | (rng.random(n) < 0.5)
+    share, out = FREAKS[freaks]
+    for i in np.flatnonzero(~right & (rng.random(n) < share)):
+        columns = rng.choice(8, rng.integers(1, 3), replace=False)
+        X[i, columns] += out * rng.choice([-1.0, 1.0], len(columns)) * rng.uniform(0.7, 1.3, len(columns))
+    return X, target
+
+
+# -- ways: training rows -> (rows -> rows) ------------------------------------------------------------------------
+def as_given(X):
+    return lambda new: new
+
+
+def deviations(k):
+    def way(X):
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        return lambda new: np.clip(new, centre - k * spread, centre + k * spread)
+
+    return way
+
+
+def tails(share):
+    def way(X):
+        low, high = np.quantile(X, (share, 1.0 - share), axis=0)
+        return lambda new: np.clip(new, low, high)
+
+    return way
+
+
+def soft(k):
+    def way(X):
+        centre = np.median(X, axis=0)
+        spread = (np.quantile(X, 0.84, axis=0) - np.quantile(X, 0.16, axis=0)) / 2.0
+        return lambda new: k * np.tanh((new - centre) / (k * spread))
+
+    return way
+
+
+def ranks(X):
+    ordered = np.sort(X, axis=0)
+    scores = norm.ppf((rankdata(ordered[:, 0], "ordinal") - 0.5) / len(X))
+    return lambda new: np.column_stack([np.interp(new[:, j], ordered[:, j], scores) for j in range(new.shape[1])])
+
+
+WAYS = {"as given": as_given} | {f"{k:g} standard deviations": deviations(k) for k in (2, 3, 4, 6)}
+WAYS |= {f"{share:g} in each tail": tails(share) for share in (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)}
+WAYS |= {f"tanh at {k:g} deviations": soft(k) for k in (2, 3)} | {"normal scores of ranks": ranks}
+
+
+def measure(shape, freaks, seed):
+    rng = np.random.default_rng([seed, SHAPES.index(shape), list(FREAKS).index(freaks)])
+    X, target = rows(shape, freaks, ROWS, rng)
+    folds = np.array_split(rng.permutation(ROWS), 3)
+    batches = [rows(shape, freaks, ROWS, rng) for _ in range(BATCHES)]
+    found = {}
+    for name, way in WAYS.items():
+        bound = way(X)
+        Z = bound(X)
+        centre, spread = Z.mean(axis=0), np.maximum(Z.std(axis=0), 1e-12)
+        counts = []
+        model = q_value.solve((Z - centre) / spread, target, Aim(0.01), folds).model
+        for new, is_target in batches:
+            scores = model((bound(new) - centre) / spread)
+            counts.append(accepted_at(scores, Matches.of(new, is_target), RATES))
+        found[name] = dict(zip(map(str, RATES), np.mean(counts, axis=0).tolist(), strict=True))
+    return found
+
+
+def main(arguments):
+    first, last = (int(a) for a in arguments) if arguments else (0, 10)
+    path = RESULTS / "qvalue_bounds.json"
+    sets = json.loads(path.read_text())["sets"] if path.exists() else {}
+    for seed in range(first, last):
+        for shape in SHAPES:
+            for freaks in FREAKS:
+                key = f"{shape}, {freaks} {seed}"
+                if key not in sets:
+                    sets[key] = measure(shape, freaks, seed)
+                path.write_text(json.dumps({"machine": machine(), "rates": RATES, "sets": sets}, indent=1) + "\n")
+        print(seed, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
