@@ -18,9 +18,12 @@ import torch
 import steelyard as sy
 import steelyard.measures as m
 from _run import write
+from steelyard.elsewhere import newton
+from steelyard.elsewhere.models import Models
 from steelyard.solvers.linear import cost_sensitive
-from steelyard.tensors import frontier, kernels, newton, passes
+from steelyard.tensors import frontier, kernels, passes, source
 from steelyard.tensors.rows import SignedRows, TensorRows
+from steelyard.tensors.source import OnDevice
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RATIOS = [(2 * (1 - t), 2 * t) for t in np.linspace(0.1, 0.9, 9)]
@@ -69,7 +72,7 @@ def timed(job, repeats=5):
 def nine(rows, seed=0):
     rng = np.random.default_rng(seed)
     costs = np.array(RATIOS)[:, ::-1]
-    return passes.Models(0.1 * rng.normal(size=(9, rows.n_cols)), np.ascontiguousarray(costs), np.full(9, 0.05))
+    return Models(0.1 * rng.normal(size=(9, rows.n_cols)), np.ascontiguousarray(costs), np.full(9, 0.05))
 
 
 def check(X, y):
@@ -129,15 +132,15 @@ def grid(X, y):
     out = {}
     for loss in cost_sensitive.LOSSES:
         rounds = []
-        once = newton.read
+        once = passes.read
 
         def counted(*args, once=once, rounds=rounds):
             rounds.append(len(args[2]))
             return once(*args)
 
-        newton.read = counted
+        source.read = counted
         found = cost_sensitive.solve_grid(rows, signs, RATIOS, CS, TOL, loss=loss)
-        newton.read = once
+        source.read = once
         seconds = timed(lambda loss=loss: cost_sensitive.solve_grid(rows, signs, RATIOS, CS, TOL, loss=loss), 3)
         out[loss] = {
             "seconds": seconds,
@@ -166,11 +169,11 @@ def threshold(X, y):
 def a_round(X, y):
     """One pass over all rows for nine ratios, and Newton on the sample that follows it, from one C to the next."""
     signed = SignedRows.of(TensorRows.of(X).with_constant(1.0), torch.where(y, 1, -1))
-    engine = newton.Lockstep(signed, "hinge", TOL)
+    engine = newton.Lockstep(OnDevice(signed), "hinge", TOL)
     pairs = np.ascontiguousarray(np.array(RATIOS)[:, ::-1])
     engine.solve(pairs, CS[:1])
     found = [each[0].w for each in engine.found]
-    models = passes.Models(np.array(found), pairs, engine.mu)
+    models = Models(np.array(found), pairs, engine.mu)
 
     def job():
         reading = passes.read(signed, "hinge", models)

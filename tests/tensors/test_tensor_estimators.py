@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="rows in tensors need torch (pip ins
 
 import steelyard as sy  # noqa: E402
 import steelyard.measures as m  # noqa: E402
-from steelyard.estimators import _measure_on_tensors, _on_tensors, _threshold_on_tensors  # noqa: E402
+from steelyard.estimators import _measure_elsewhere, _on_tensors, _threshold_on_tensors  # noqa: E402
 
 
 def data(n=6000, seed=0, d=8):
@@ -18,9 +18,9 @@ def data(n=6000, seed=0, d=8):
 
 @pytest.fixture
 def few_on_the_host(monkeypatch):
-    for module in (_on_tensors, _measure_on_tensors):
+    for module in (_on_tensors, _measure_elsewhere):
         monkeypatch.setattr(module, "HOST_ROWS", 3000)
-    monkeypatch.setattr(_measure_on_tensors, "OF_A_CLASS", 200)
+    monkeypatch.setattr(_measure_elsewhere, "OF_A_CLASS", 200)
 
 
 def test_few_rows_are_fitted_as_in_memory():

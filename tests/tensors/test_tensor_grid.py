@@ -11,11 +11,13 @@ from sklearn.datasets import make_classification
 
 torch = pytest.importorskip("torch", reason="rows in tensors need torch (pip install steelyard[torch])")
 
+from steelyard.elsewhere import newton  # noqa: E402
+from steelyard.elsewhere.line_search import flat_point  # noqa: E402
+from steelyard.elsewhere.models import Models  # noqa: E402
 from steelyard.solvers.linear import cost_sensitive  # noqa: E402
 from steelyard.solvers.linear.bundle import class_risks  # noqa: E402
-from steelyard.tensors import newton, passes  # noqa: E402
+from steelyard.tensors import passes  # noqa: E402
 from steelyard.tensors.class_risks import TensorClassRisks  # noqa: E402
-from steelyard.tensors.line_search import flat_point  # noqa: E402
 from steelyard.tensors.rows import SignedRows, TensorRows  # noqa: E402
 
 PAIRS, CS = [(1.8, 0.2), (1.0, 1.0), (0.4, 1.6)], [0.1, 0.001, 0.01]
@@ -133,6 +135,7 @@ def test_flat_points_of_steep_and_level_slopes():
 
 KERNEL = """
 import numpy as np, torch
+from steelyard.elsewhere.models import Models
 from steelyard.tensors import kernels, passes
 from steelyard.tensors.rows import SignedRows, TensorRows
 rng = np.random.default_rng(0)
@@ -141,7 +144,7 @@ for n, d, constant, weighted in ((1000, 5, 0.0, False), (700, 54, 1.5, True)):
     y, weight = np.where(rng.random(n) < 0.3, 1, -1), rng.random(n) if weighted else None
     rows = TensorRows.of(torch.from_numpy(rng.normal(size=(n, d)).astype("f4"))).with_constant(constant)
     data, k = SignedRows.of(rows, y, weight), 18
-    models = passes.Models(rng.normal(size=(k, rows.n_cols)), rng.uniform(0.2, 2, (k, 2)), rng.uniform(0.05, 0.5, k))
+    models = Models(rng.normal(size=(k, rows.n_cols)), rng.uniform(0.2, 2, (k, 2)), rng.uniform(0.05, 0.5, k))
     for loss in ("hinge", "squared_hinge", "logistic"):
         plain = passes.read(data, loss, models)
         fused = kernels.read(data, loss, models.w, models.costs, models.mu)
@@ -161,7 +164,7 @@ def test_a_pass_is_a_certificate_at_every_C():
     X, y = data(400)
     signed = SignedRows.of(TensorRows.of(torch.from_numpy(X)), y)
     rng = np.random.default_rng(0)
-    models = passes.Models(0.1 * rng.normal(size=(4, X.shape[1])), rng.uniform(0.5, 1.5, (4, 2)), np.full(4, 0.2))
+    models = Models(0.1 * rng.normal(size=(4, X.shape[1])), rng.uniform(0.5, 1.5, (4, 2)), np.full(4, 0.2))
     reading = passes.read(signed, "hinge", models)
     for C in (1e-3, 1e-1):
         best = cost_sensitive.solve_grid(X, y, models.costs[:, ::-1], [C], tol=1e-6)

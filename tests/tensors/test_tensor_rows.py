@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="rows in tensors need torch (pip install steelyard[torch])")
 
+from steelyard.elsewhere import is_elsewhere, is_tensor  # noqa: E402
 from steelyard.rows import Rows  # noqa: E402
-from steelyard.tensors import is_elsewhere, is_tensor  # noqa: E402
 from steelyard.tensors import rows as tensor_rows  # noqa: E402
 from steelyard.tensors.rows import SignedRows, TensorRows  # noqa: E402
 

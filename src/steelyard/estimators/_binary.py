@@ -14,10 +14,10 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from ..elsewhere import is_tensor
 from ..measures import Measure
 from ..measures.constraints import as_constraints
 from ..measures.labels import is_symmetric
-from ..tensors import is_tensor
 from . import _on_tensors as on_tensors
 from ._border import plain_labels
 

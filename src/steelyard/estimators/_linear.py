@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..elsewhere import is_elsewhere
 from ..measures import Measure
 from ..rows import Rows
-from ..tensors import is_elsewhere
 from . import _on_tensors as on_tensors
 from ._binary import BinaryMixin
 from ._border import rows_to_score
+from ._lazy import lazily
 
 
 class LinearMixin(BinaryMixin):
@@ -36,6 +37,7 @@ class LinearMixin(BinaryMixin):
         else:
             self.coef_, self.intercept_ = np.ascontiguousarray(W), np.asarray(intercepts, dtype=np.float64)
 
+    @lazily
     def decision_function(self, X: Any) -> Any:
         """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``; of a tensor a tensor. Of several
         classes a column for each, and `predict` takes the largest."""
@@ -46,6 +48,7 @@ class LinearMixin(BinaryMixin):
             return np.asarray(rows.scores(self.coef_, rows.cores) + self.intercept_)
         return np.asarray(rows.scores(self.coef_[0], rows.cores) + self.intercept_[0])
 
+    @lazily
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0; of several the one with the largest."""
         scores = self.decision_function(X)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..elsewhere import is_elsewhere
 from ..measures import Measure
 from ..measures.by_row import nodes_by_row
 from ..measures.constraints import Constraint, as_constraints
@@ -24,7 +25,6 @@ from ..solvers.search.class_models import FittedClasses, LabelledClasses
 from ..solvers.search.classes import ClassExploration, Verdict, Wanted
 from ..solvers.search.models import Effort
 from ..statistics.offsets import Goal
-from ..tensors import is_elsewhere
 from ._binary import check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import typical_norm
@@ -37,6 +37,7 @@ OF_TWO = ("_positive", "frontier_", "costs_", "levels_", "promise_")  # what a f
 LOOSER, AT_LEAST, PASSES = 100.0, 0.1, 100
 # With more weights than this a pass is slow, and models of few rows are soon told apart: then so many passes.
 WIDE, PASSES_WIDE = 2**17, 20
+NO_PREFIT = "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
 
 
 def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -44,7 +45,7 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     goal = Goal(estimator.measure, lifted_constraints(estimator.subject_to, estimator.measure))
     refuse(estimator)
     if is_elsewhere(X):
-        raise ValueError(f"on tensors MeasureClassifier is for two classes; {estimator.measure!r} is about several")
+        raise ValueError(f"on tensors and Dask collections there are two classes; {estimator.measure!r} is about several")
     with as_before(estimator):
         rows, y = rows_and_y(estimator, X, y)
         labels = ClassLabels.of(y)
@@ -55,9 +56,7 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             raise ValueError(f"sample_weight leaves class {labels.classes.tolist()[mass.argmin()]!r} without weight")
         splits = read_cv(estimator.cv, Stratum(labels.codes, labels.classes.tolist()), estimator.random_state)
         if splits.prefit:
-            raise ValueError(
-                "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
-            )
+            raise ValueError(NO_PREFIT)
         rows = rows.packed().with_constant(typical_norm(rows, weight) if estimator.fit_intercept else 0.0)
         data = LabelledClasses(rows, labels.codes, tuple(labels.classes.tolist()), weight)
         found = classes.search(data, splits.pairs, goal, _effort(estimator, k * rows.n_cols), _wanted(estimator))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tensors import is_tensor
+from ..elsewhere import is_tensor
 
 Array = NDArray[np.float64]
 Tensor = Any

@@ -19,19 +19,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from ..elsewhere import is_elsewhere
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
 from ..solvers.abilities import Wanted, choose
 from ..solvers.path import approximate, exact
 from ..solvers.path.approximate import ApproximatePath
+from ..solvers.path.elsewhere import share_positive
+from ..solvers.path.elsewhere import trace as trace_elsewhere
 from ..solvers.path.joined import JoinedPath
-from ..solvers.path.on_tensors import share_positive
-from ..solvers.path.on_tensors import trace as trace_on_tensors
 from ..solvers.path.problem import SOLVERS, ModelPath, PathKernel, check_C, check_range
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
-from ..tensors import is_elsewhere
 from . import _on_tensors
 from ._binary import BinaryMixin, Labels, check_measure, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
@@ -239,8 +239,10 @@ class CostPath(BinaryMixin, PathEstimator):
                 "a tensor has the linear, approximate path: kernel='linear', method='approximate' or 'auto'"
             )
         data, labels = _on_tensors.signed_rows(X, y, sample_weight, self.pos_label, float(bool(self.fit_intercept)))
+        from ..tensors.source import OnDevice
+
         seed = int(check_random_state(self.random_state).randint(2**31))
-        path = trace_on_tensors(data, check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
+        path = trace_elsewhere(OnDevice(data), check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
         self.n_features_in_, self.method_ = int(data.rows.X.shape[1]), "approximate"
         self.__dict__.pop("feature_names_in_", None)
         self._keep(path, LinearFeatures(bool(self.fit_intercept)))

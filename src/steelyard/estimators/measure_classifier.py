@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..elsewhere import is_elsewhere
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_linear_constraints
 from ..solvers.linear import cost_sensitive
@@ -40,8 +41,7 @@ from ..statistics.frontier import Choice
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
-from ..tensors import is_elsewhere
-from . import _measure_classes, _measure_on_tensors
+from . import _measure_classes, _measure_elsewhere
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin, typical_norm
@@ -224,15 +224,18 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeasureClassifier:
-        """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> MeasureClassifier:
+        """Explore, choose, and fit the chosen model on all rows; `sample_weight` counts in losses and measure alike.
+
+        X may be a tensor, or a Dask collection: then a fit with a file `checkpoint` goes on where it was killed.
+        """
         self._check_parameters()
         if self.measure.is_lifted:
             fitted: MeasureClassifier = _measure_classes.fit(self, X, y, sample_weight)
             return fitted
         goal = Goal(self.measure, as_linear_constraints(self.subject_to))
-        if is_elsewhere(X):
-            _measure_on_tensors.fit(self, X, y, sample_weight, goal)
+        if is_elsewhere(X) or checkpoint is not None:
+            _measure_elsewhere.fit(self, X, y, sample_weight, goal, checkpoint)
             return self
         with as_before(self):
             rows, y = rows_and_y(self, X, y)
@@ -384,13 +387,9 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         plain = asked is not None and not asked.by_class
         splits = read_cv(self.cv, Stratum.of(is_positive, plain=plain), self.random_state)
         if asked is not None and not splits.held_out and not splits.prefit:
-            raise ValueError(
-                f"delta needs rows that the model has not seen: cv=0.3 holds out a share; got cv={self.cv!r}"
-            )
+            raise ValueError(f"delta needs rows not seen by the model: cv=0.3 holds out a share; got cv={self.cv!r}")
         if splits.prefit:
-            raise ValueError(
-                "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
-            )
+            raise ValueError(_measure_classes.NO_PREFIT)
         return splits
 
 

@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
+from ..elsewhere import is_elsewhere, is_tensor
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
@@ -28,10 +29,10 @@ from ..statistics.group_thresholds import GroupChoice
 from ..statistics.promises.promise import Asked, Promise, asked_of
 from ..statistics.reporting import Report
 from ..statistics.resampling import Draws, Goal, settled
-from ..tensors import is_tensor
 from . import _classes, _labels, _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
 from ._border import as_before, check_form, plain_labels
+from ._lazy import lazily
 from ._offsets import class_scores
 from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, POSITIVE, RANDOM, THREADS, A, Checked, Number, Words
 from ._parameters import Table as Parameters
@@ -200,11 +201,11 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         """
         self._check_parameters()
         constraints = as_constraints(self.subject_to, groups=slices is not None)
-        if is_tensor(X):
+        if is_elsewhere(X):
             if params or slices is not None or self.per_group:
-                raise ValueError(f"on tensors fit takes sample_weight alone; got {sorted(params) or 'groups'}")
-            _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
-            return self
+                said = sorted(params) or "groups"
+                raise ValueError(f"on tensors and Dask collections fit takes sample_weight alone; got {said}")
+            return self._fit_elsewhere(X, y, sample_weight, constraints)
         check_form(X)
         X, y = indexable(X, plain_labels(y))
         if self.measure.is_lifted and _labels.is_indicator(y):
@@ -244,6 +245,17 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
                 self.best_threshold_ = choice.threshold
             self.best_score_, self.promise_ = choice.value, promise
             show_features(self, model)
+        return self
+
+    def _fit_elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, constraints: tuple[Constraint, ...]
+    ) -> ThresholdClassifier:
+        if is_tensor(X):
+            _threshold_on_tensors.fit(self, X, y, sample_weight, constraints)
+        else:
+            from . import _threshold_on_dask
+
+            _threshold_on_dask.fit(self, X, y, sample_weight, constraints)
         return self
 
     def _splits(
@@ -288,6 +300,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return settled(verdict, found, best, goal)
 
     # -- prediction ---------------------------------------------------------------------------------------------
+    @lazily
     def decision_function(self, X: Any, slices: Any = None) -> Any:
         """The model's score minus `best_threshold_`: above 0 is what `predict` calls ``classes_[1]``.
 
@@ -302,6 +315,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         scores = self._scores(X)
         return (scores - _per_group.thresholds_of(self, slices, len(scores))) * self._sign
 
+    @lazily
     def predict(self, X: Any, slices: Any = None) -> Any:
         """Labels: the positive class where the score is strictly above `best_threshold_`, with `per_group` that of the
         row's group in `slices`; of several classes the one with the largest log-probability plus offset."""
@@ -314,6 +328,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         return self._labels(scores > _per_group.thresholds_of(self, slices, len(scores)))
 
     @available_if(_scores_are_probabilities)
+    @lazily
     def predict_proba(self, X: Any) -> Any:
         """The model's own probabilities, whatever the threshold: what is built on them (calibration, counting) needs
         them as they are. `predict` decides at `best_threshold_`, not at 1/2."""

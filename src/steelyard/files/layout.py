@@ -22,7 +22,12 @@ from .errors import ModelFileError
 
 MAGIC = b"STEELYRD"
 VERSION = 2  # files of a newer one are refused, and those of every older one from 2 on are read
-KINDS = {"model": "a model", "checkpoint": "a checkpoint of a stream", "state": "the state of a learner"}
+KINDS = {
+    "model": "a model",
+    "checkpoint": "a checkpoint of a stream",
+    "state": "the state of a learner",
+    "rounds": "a checkpoint of a fit on partitions",
+}
 _HEAD = struct.Struct("<8sIIQ")
 _ENTRY = struct.Struct("<16sQ32s")
 _DIGEST = hashlib.sha256().digest_size

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .losses import curvature_of, share_of, value_of
+from ..elsewhere.losses import curvature_of, share_of, value_of
 from .rows import PIECE, SignedRows
 
 Array = NDArray[np.float64]
@@ -38,6 +38,9 @@ class Chosen:
         self.n, self.x = len(x), _in_pieces(x, piece)
         self.y = _in_pieces(y.to(x.dtype)[:, None], piece)
         self.weight = _in_pieces(weight[:, None], piece)
+
+    def along(self, loss: str, caps: Array) -> TensorRay:
+        return TensorRay(self, loss, caps)
 
     def tensor(self, numbers: Array) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(numbers), dtype=self.x.dtype, device=self.x.device)
@@ -72,26 +75,33 @@ class Chosen:
         return np.asarray(torch.stack(found).cpu().numpy()) + np.eye(self.x.shape[-1])
 
 
-class Ray:
-    """What chosen rows say along ``w + t p``, for k points at once, in float64 numbers of one each."""
+class TensorRay:
+    """What chosen rows say along ``w + t p``, for k points at once, in float64 numbers of one each (`Ray` in
+    elsewhere/models.py)."""
 
-    def __init__(self, rows: Chosen, loss: str, cost: Tensor) -> None:
-        self.rows, self.loss, self.cost = rows, loss, cost
+    def __init__(self, rows: Chosen, loss: str, caps: Array) -> None:
+        self.rows, self.loss, self.cost = rows, loss, rows.costs(caps)
 
-    def read(self, z: Tensor, mu: Array) -> tuple[Array, Array, Array, Tensor]:
-        """Risk, rounding (see newton.hpp) and v at these slacks, and the shares."""
-        share, value = share_of(self.loss, z, self.rows.tensor(mu)), value_of(self.loss, z)
+    def at(self, w: Array) -> None:
+        self.z = self.rows.slacks(w)
+
+    def ahead(self, p: Array) -> None:
+        self.s = self.rows.margins(p)
+
+    def read(self, mu: Array) -> tuple[Array, Array, Array]:
+        z = self.z
+        self.share, value = share_of(self.loss, z, self.rows.tensor(mu)), value_of(self.loss, z)
         risk = total(self.cost * value)
-        rounding = total(self.cost * (value - share * z)) if self.loss == "hinge" else np.zeros_like(risk)
-        return risk, rounding, self.rows.pull(self.cost * share), share
+        rounding = total(self.cost * (value - self.share * z)) if self.loss == "hinge" else np.zeros_like(risk)
+        return risk, rounding, self.rows.pull(self.cost * self.share)
 
-    def force(self, z: Tensor, s: Tensor, t: Array, mu: Array) -> Array:
-        """``sum_i cost share s`` where margins are larger by ``t s``."""
-        share = share_of(self.loss, z - self.rows.tensor(t) * s, self.rows.tensor(mu))
-        return total(self.cost * share * s)
+    def force(self, t: Array, mu: Array) -> Array:
+        share = share_of(self.loss, self.z - self.rows.tensor(t) * self.s, self.rows.tensor(mu))
+        return total(self.cost * share * self.s)
 
-    def curvature(self, z: Tensor, share: Tensor, mu: Array) -> Tensor:
-        return self.cost * curvature_of(self.loss, z, share, self.rows.tensor(mu))
+    def hessian(self, mu: Array, which: NDArray[np.intp]) -> Array:
+        curvature = self.cost * curvature_of(self.loss, self.z, self.share, self.rows.tensor(mu))
+        return self.rows.hessian(curvature[..., which])
 
 
 def total(numbers: Tensor) -> Array:

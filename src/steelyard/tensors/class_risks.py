@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .line_search import flat_point
-from .losses import share_of, value_of
+from ..elsewhere.line_search import flat_point
+from ..elsewhere.losses import share_of, value_of
 from .rows import SignedRows
 
 Array = NDArray[np.float64]

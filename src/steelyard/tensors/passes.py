@@ -1,62 +1,20 @@
-"""One read of all rows for many models at once: class risks, a dual point, and its certificate.
+"""One read of all rows in a tensor for many models at once: class risks, a dual point, and its certificate.
 
-    for each model (w, c-, c+, mu):   risk_c = sum over class c of s_i loss(m_i),   m_i = y_i x_i.w
-                                      dual = sum_i c_i dual_term(b_i),   v = sum_i c_i b_i y_i x_i
-
-with ``c_i = s_i c_{y_i}`` and b_i the share of m_i, rounded by mu for the hinge: what `src/core/linear/evaluation.hpp`
-finds in memory. There is no C in any of it, so that one pass serves every C:
-
-    primal(C) = 1/2 |w|^2 + C c.risk,     dual(C) = C dual - C^2 |v|^2 / 2,     dual(C) <= optimum <= primal(C)
-
-On a GPU with Triton the pass is one kernel (`kernels`), which reads X once; elsewhere it is a few products a block.
+What is summed is in `steelyard.elsewhere.models`. On a GPU with Triton the pass is one kernel (`kernels`), which reads
+X once; elsewhere it is a few products a block.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .losses import dual_term, share_of, value_of
+from ..elsewhere.losses import dual_term, share_of, value_of
+from ..elsewhere.models import Models, Reading
 from .rows import SignedRows
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Models:
-    """Points and what is asked of them: w (k, columns), the costs (k, 2) of the classes, negative first, and mu (k)."""
-
-    w: Array
-    costs: Array
-    mu: Array
-
-    def __len__(self) -> int:
-        return len(self.w)
-
-    def only(self, which: Any) -> Models:
-        return Models(self.w[which], self.costs[which], self.mu[which])
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What a pass has found for each model."""
-
-    risk: Array  # (k, 2), without costs, negative class first
-    dual: Array  # (k,)
-    v: Array  # (k, columns)
-
-    def primal_at(self, models: Models, C: Array) -> Array:
-        return np.asarray(0.5 * (models.w**2).sum(1) + C * (models.costs * self.risk).sum(1))
-
-    def only(self, which: Any) -> Reading:
-        return Reading(self.risk[which], self.dual[which], self.v[which])
-
-    def dual_at(self, C: Array) -> Array:
-        return np.asarray(C * self.dual - 0.5 * C**2 * (self.v**2).sum(1))
 
 
 def read(data: SignedRows, loss: str, models: Models) -> Reading:

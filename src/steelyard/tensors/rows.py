@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ..elsewhere import is_tensor
 from ..rows import Rows, explain
-from . import is_tensor
 
 Array = NDArray[np.float64]
 Tensor = Any  # torch.Tensor; the type checker is not asked to read torch
@@ -52,7 +52,7 @@ class TensorRows:
 
     X: Tensor
     constant: float = 0.0
-    on_a_tensor = True
+    is_elsewhere = True
 
     @classmethod
     def of(cls, X: Any, *, name: str = "X") -> TensorRows:

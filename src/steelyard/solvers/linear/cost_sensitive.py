@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._core import CostGrid, solve_cost_grid
+from ...elsewhere import is_elsewhere
 from ...rows import Rows
-from ...tensors import is_elsewhere
 from ..abilities import Abilities, Wanted, choose
 from ..status import Status
-from . import on_tensors
+from . import elsewhere
 from .bundle import PASSES_A_ROUND, AnswersClassRisks, BundleOptions, class_risks, solve_lockstep
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -150,7 +150,8 @@ def solve_grid(
 ) -> list[CostSensitiveResult]:
     """Every pair ``(c_pos, c_neg)`` with every C, pair-major; each started from its neighbour, each certified.
 
-    `X` is a table, a torch tensor (`on_tensors`), `Rows`, or whatever else can make its own `ClassRisks` (`bundle`).
+    `X` is a table, a torch tensor or a Dask collection (`elsewhere`), `Rows`, or whatever else can make its own
+    `ClassRisks` (`bundle`).
     `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
     passes over the data that each problem may take; a result that ran out of them says so in its `status` and has its
     honest gap. `start` has a row for every pair: a model near the solution for its smallest C, where Newton begins.
@@ -159,8 +160,8 @@ def solve_grid(
     _check(tol, loss, n_jobs)
     back = np.argsort(order, kind="stable")  # from ascending C to the caller's order
     if is_elsewhere(X):
-        on_device = on_tensors.Grid(pairs, ascending, loss, float(tol), float(max_passes), seed)
-        found = _on_tensors(on_device, X, y, sample_weight, solver, bundle or BundleOptions())
+        there = elsewhere.Grid(pairs, ascending, loss, float(tol), float(max_passes), seed)
+        found = _elsewhere(there, X, y, sample_weight, solver, bundle or BundleOptions())
         return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
     rows = _rows_of(X)
     signs, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
@@ -230,11 +231,11 @@ class _Problem:
         return results
 
 
-def _on_tensors(
-    grid: on_tensors.Grid, X: Any, y: Any, sample_weight: Any, solver: str, options: BundleOptions
+def _elsewhere(
+    grid: elsewhere.Grid, X: Any, y: Any, sample_weight: Any, solver: str, options: BundleOptions
 ) -> list[CostSensitiveResult]:
-    """Pair-major results for rows in a tensor."""
-    name, found = on_tensors.solve(grid, X, y, sample_weight, solver, options)
+    """Pair-major results for rows in a tensor or in partitions."""
+    name, found = elsewhere.solve(grid, X, y, sample_weight, solver, options)
     points = [(float(p), float(n), float(C)) for p, n in grid.pairs for C in grid.Cs]
     return [
         CostSensitiveResult(w, objective, gap, passes, status, *point, grid.loss, name, history)

@@ -1,9 +1,9 @@
-"""A grid of cost-sensitive problems whose rows are a torch tensor, solved on the tensor's device.
+"""A grid of cost-sensitive problems whose rows are elsewhere, in a tensor or in partitions, solved where they are.
 
-Of the solvers of `cost_sensitive` two need passes over the rows and nothing else. Newton in lockstep on a sample, with
-one pass over all rows that certifies every pair (`steelyard.tensors.newton`), is what "auto" takes up to as many
-columns as a Hessian is worth; beyond, and by name, it is the bundle (`bundle`, with `steelyard.tensors.class_risks`).
-Coordinate descent goes from row to row, which a GPU is bad at.
+Of the solvers of `cost_sensitive` two need sums over the rows and nothing else. Newton in lockstep on a sample, with
+one pass over all rows that certifies every pair (`steelyard.elsewhere.newton`), is what "auto" takes up to as many
+columns as a Hessian is worth; beyond, and by name, it is the bundle (`bundle`, with the rows' own `class_risks`).
+Coordinate descent goes from row to row, which GPUs and clusters are bad at.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...elsewhere import is_tensor
+from ...elsewhere.models import Source
+from ...elsewhere.newton import Lockstep
 from ..status import SOLVED, Ended, Status
 from .bundle import OVERFLOWS, PASSES_A_ROUND, BundleOptions, solve_lockstep
 
@@ -41,19 +44,30 @@ def solve(
     grid: Grid, X: Any, y: Any, sample_weight: Any, solver: str, options: BundleOptions
 ) -> tuple[str, list[Ending]]:
     """The solver's name, and how every problem ended, pair-major."""
-    from ...tensors.rows import SignedRows, TensorRows  # torch is there once there is a tensor
-
     if solver not in ("auto", "newton", "newton_first", "bundle"):
-        raise ValueError(f"solver={solver!r} goes from row to row; rows in a tensor have 'auto', 'newton' and 'bundle'")
-    data = SignedRows.of(TensorRows.of(X), y, sample_weight)
-    if solver == "bundle" or (solver == "auto" and data.rows.n_cols > NEWTON_COLUMNS):
+        raise ValueError(
+            f"solver={solver!r} goes from row to row; rows in a tensor or in partitions have 'auto', 'newton' and "
+            "'bundle'"
+        )
+    data = _source(X, y, sample_weight)
+    if solver == "bundle" or (solver == "auto" and data.n_cols > NEWTON_COLUMNS):
         return "bundle", _by_bundle(grid, data, options)
     return "newton", _by_newton(grid, data)
 
 
-def _by_newton(grid: Grid, data: Any) -> list[Ending]:
-    from ...tensors.newton import Lockstep
+def _source(X: Any, y: Any, sample_weight: Any) -> Source:
+    """Neither torch nor Dask is imported before there is something of theirs."""
+    if is_tensor(X) or type(X).__name__ == "TensorRows":
+        from ...tensors.rows import SignedRows, TensorRows
+        from ...tensors.source import OnDevice
 
+        return OnDevice(SignedRows.of(TensorRows.of(X), y, sample_weight))
+    from ...distributed.table import signed
+
+    return signed(X, y, sample_weight)
+
+
+def _by_newton(grid: Grid, data: Source) -> list[Ending]:
     pairs = np.ascontiguousarray(grid.pairs[:, ::-1])
     found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs)
     return [
@@ -67,12 +81,9 @@ def _status(one: Any, tol: float) -> Status:
     return SOLVED if one.gap <= tol else SHORT
 
 
-def _by_bundle(grid: Grid, data: Any, options: BundleOptions) -> list[Ending]:
-    from ...tensors.class_risks import TensorClassRisks
-    from ...tensors.rows import whole_products
-
-    risks = TensorClassRisks(data, grid.loss)
-    with whole_products():
+def _by_bundle(grid: Grid, data: Source, options: BundleOptions) -> list[Ending]:
+    risks = data.class_risks(grid.loss)
+    with data.exactly():
         found = solve_lockstep(risks, grid.pairs, grid.Cs, tol=grid.tol, max_passes=grid.max_passes, options=options)
     endings = []
     for k in range(len(grid.pairs)):

@@ -1,9 +1,9 @@
 """Newton on chosen rows for many cost pairs at once, and one pass over all rows that certifies them: `lockstep.hpp` for
-rows in a tensor.
+rows elsewhere, which answer by sums (`Source` in `models`).
 
     for each pair, C after C:   min over w  1/2 |w|^2 + C sum_i c_i loss(m_i)
 
-A round: Newton on a sample moves each track's w; one pass (`passes`) gives every track its objective and a dual point.
+A round: Newton on a sample moves each track's w; one pass (`models`) gives every track its objective and a dual point.
 The sample stands for all rows, and as the sum of forces of all rows is known from the pass before, what the sample has
 wrong of it is put right by a linear term: a round is exact to first order, and its error is that of the sample's
 Hessian. A track whose gap is small enough goes on to its next C at once, from the same pass. What is not at the gap
@@ -13,18 +13,14 @@ after a few rounds gets a sample eight times as large, up to all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chosen import Chosen, Ray
 from .line_search import flat_point
-from .passes import Models, Reading, read
-from .rows import SignedRows, whole_products
+from .models import Models, Reading, Sample, Source
 
 Array = NDArray[np.float64]
-Tensor = Any
 
 
 @dataclass(frozen=True)
@@ -110,18 +106,18 @@ class Proof:
 class Lockstep:
     """All pairs (negative, positive cost) with all Cs, ascending; `found[k][c]` is pair k with C number c."""
 
-    def __init__(self, data: SignedRows, loss: str, tol: float, max_passes: float = 1e4, seed: int = 0) -> None:
+    def __init__(self, data: Source, loss: str, tol: float, max_passes: float = 1e4, seed: int = 0) -> None:
         self.data, self.loss, self.tol, self.max_passes, self.seed = data, loss, tol, max_passes, seed
-        self.size = max(ROUNDS.sample, ROUNDS.a_column * data.rows.n_cols)
-        self.sample = Chosen(data, self.size, seed)
+        self.size = max(ROUNDS.sample, ROUNDS.a_column * data.n_cols)
+        self.sample = data.sample(self.size, seed)
 
     def solve(self, pairs: Array, Cs: Array, start: Array | None = None) -> list[list[Best]]:
         """From `start`, a row for each pair, if there is one."""
-        with whole_products():
+        with self.data.exactly():
             return self._solve(pairs, Cs, start)
 
     def _solve(self, pairs: Array, Cs: Array, start: Array | None) -> list[list[Best]]:
-        k, d = len(pairs), self.data.rows.n_cols
+        k, d = len(pairs), self.data.n_cols
         self.pairs, self.Cs, self.at = pairs, Cs, np.zeros(k, dtype=int)
         self.w = np.zeros((k, d)) if start is None else start.copy()
         self.mu = np.full(k, ROUNDS.cold)
@@ -135,7 +131,7 @@ class Lockstep:
         if start is None and len(busy):
             self._newton(busy, None, max(self.tol, ROUNDS.first_tol))
         while len(busy):
-            reading = read(self.data, self.loss, self._models(busy))
+            reading = self.data.read(self.loss, self._models(busy))
             busy, reading = self._judge(busy, reading)
             ahead = ~self.back[busy]
             if ahead.any():
@@ -146,9 +142,9 @@ class Lockstep:
         return Models(self.w, self.pairs, self.mu).only(which)
 
     def _at_zero(self) -> Array:
-        models = Models(np.zeros((1, self.data.rows.n_cols)), np.ones((1, 2)), np.ones(1))
+        models = Models(np.zeros((1, self.data.n_cols)), np.ones((1, 2)), np.ones(1))
         with np.errstate(over="ignore"):
-            return np.asarray(self.pairs @ read(self.data, self.loss, models).risk[0])
+            return np.asarray(self.pairs @ self.data.read(self.loss, models).risk[0])
 
     # -- what a pass says ---------------------------------------------------------------------------------------
     def _judge(self, busy: NDArray[np.intp], reading: Reading) -> tuple[NDArray[np.intp], Reading]:
@@ -202,12 +198,12 @@ class Lockstep:
         return bool(slow)
 
     def _can_grow(self) -> bool:
-        return not self.sample.is_all and self.size < ROUNDS.most_numbers // self.data.rows.n_cols
+        return not self.sample.is_all and self.size < ROUNDS.most_numbers // self.data.n_cols
 
     def _enlarge(self) -> None:
         if self._can_grow():
-            self.size = min(ROUNDS.larger * self.size, ROUNDS.most_numbers // self.data.rows.n_cols)
-            self.sample = Chosen(self.data, self.size, self.seed)
+            self.size = min(ROUNDS.larger * self.size, ROUNDS.most_numbers // self.data.n_cols)
+            self.sample = self.data.sample(self.size, self.seed)
 
     # -- Newton on the sample -----------------------------------------------------------------------------------
     def _newton(self, busy: NDArray[np.intp], reading: Reading | None, tol: float) -> None:
@@ -217,14 +213,14 @@ class Lockstep:
             problem.v, problem.primal = C[:, None] * reading.v, reading.primal_at(self._models(busy), C)
         self.w[busy], self.mu[busy], steps = problem.solve(self.w[busy], self.mu[busy])
         for k in busy:
-            self.found[k][self.at[k]].passes += 2.0 * steps * self.sample.n / self.data.rows.n_rows
+            self.found[k][self.at[k]].passes += 2.0 * steps * self.sample.n / self.data.n_rows
 
 
 @dataclass
 class Problem:
     """Some problems on chosen rows, the others held by their tangent: `newton.hpp`, in lockstep."""
 
-    rows: Chosen
+    rows: Sample
     loss: str
     caps: Array
     tol: float
@@ -235,9 +231,9 @@ class Problem:
 
     def solve(self, w: Array, mu: Array) -> tuple[Array, Array, int]:
         """w and mu improved, and the number of steps that it took."""
-        self.ray = Ray(self.rows, self.loss, self.rows.costs(self.caps))
+        self.ray = self.rows.along(self.loss, self.caps)
         self.w, self.mu, start = w.copy(), mu.copy(), w.copy()
-        self.z = self.rows.slacks(w)
+        self.ray.at(w)
         self.others, self.base = np.zeros_like(w), np.zeros(len(w))
         self._read()
         if self.v is not None and self.primal is not None:
@@ -260,8 +256,8 @@ class Problem:
         return self.w, self.mu, step
 
     def _read(self) -> None:
-        self.risk, self.rounding, self.pull, self.share = self.ray.read(self.z, self.mu)
-        self.pull += self.others
+        self.risk, self.rounding, pull = self.ray.read(self.mu)
+        self.pull = pull + self.others
 
     def _objective(self) -> Array:
         return np.asarray(self.base + 0.5 * (self.w**2).sum(1) + self.risk - (self.others * self.w).sum(1))
@@ -297,17 +293,15 @@ class Problem:
     def _step(self, left: NDArray[np.bool_], decrement: Array) -> NDArray[np.bool_]:
         """A Newton step of the problems that are left, with a line search; those that moved."""
         which = np.flatnonzero(left)
-        curvature = self.ray.curvature(self.z, self.share, self.mu)
         p = np.zeros_like(self.w)
-        hessian = self.rows.hessian(curvature[..., which])
+        hessian = self.ray.hessian(self.mu, which)
         p[which] = np.linalg.solve(hessian, (self.pull - self.w)[which][..., None])[..., 0]
         p[~np.isfinite(p).all(1)] = 0.0
         slope = ((self.w - self.pull) * p).sum(1)
         p[~(slope < 0.0)] = 0.0
-        s = self.rows.margins(p)
-        t = self._search(p, s, np.where(slope < 0.0, slope, 0.0))
+        t = self._search(p, np.where(slope < 0.0, slope, 0.0))
         self.w = self.w + t[:, None] * p
-        self.z = self.rows.slacks(self.w)
+        self.ray.at(self.w)
         self._read()
         rest = self.rounding + 0.5 * self._residual()
         better = rest < 0.9 * self.least
@@ -315,7 +309,8 @@ class Problem:
         decrement[:] = np.where((t > 0.5) & (slope < 0.0), -0.5 * slope, np.inf)
         return np.asarray(left & (slope < 0.0) & (t > 0.0))
 
-    def _search(self, p: Array, s: Tensor, at_start: Array) -> Array:
+    def _search(self, p: Array, at_start: Array) -> Array:
         """t with little slope left along p."""
+        self.ray.ahead(p)
         wp, pp = ((self.w - self.others) * p).sum(1), (p**2).sum(1)
-        return flat_point(lambda t: wp + t * pp - self.ray.force(self.z, s, t, self.mu), at_start, ROUNDS.slope_left)
+        return flat_point(lambda t: wp + t * pp - self.ray.force(t, self.mu), at_start, ROUNDS.slope_left)

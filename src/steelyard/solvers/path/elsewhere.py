@@ -1,9 +1,10 @@
-"""The approximate cost path of rows in a tensor: `src/core/path/approximate.hpp` with its knots in lockstep.
+"""The approximate cost path of rows elsewhere, in a tensor or in partitions.
 
-The certificate between two knots is the same: primal and a feasible dual value are bounded by parabolas in the share l
-between them, known from each knot's model w, its class risks, and the mass and the pull v of its multipliers, which a
-pass over the rows gives (`steelyard.tensors.newton`). Here all stretches that need a knot get one in the same
-generation, so that a pass serves all of them.
+It is `src/core/path/approximate.hpp` with its knots in lockstep. The certificate between two knots is the same: primal
+and a feasible dual value are bounded by parabolas in the share l between them, known from each knot's model w, its
+class risks, and the mass and the pull v of its multipliers, which a pass over the rows gives
+(`steelyard.elsewhere.newton`). Here all stretches that need a knot get one in the same generation, so that a pass
+serves all of them.
 
 On rows in a tensor the share of tau at which a score is positive is found where the rows are, knot by knot.
 """
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...elsewhere.models import Source
+from ...elsewhere.newton import Lockstep
 from ..status import SOLVED, Ended, Status
 from .approximate import ApproximatePath
 from .problem import ModelPath
@@ -85,10 +88,8 @@ def certified_gap(at: list[tuple[float, float]], tol: float) -> float:
     return high
 
 
-def trace(data: Any, C: float, tau_range: tuple[float, float], tol: float, seed: int = 0) -> ApproximatePath:
-    """The path for signed rows in a tensor (`steelyard.tensors.rows.SignedRows`), certified."""
-    from ...tensors.newton import Lockstep
-
+def trace(data: Source, C: float, tau_range: tuple[float, float], tol: float, seed: int = 0) -> ApproximatePath:
+    """The path for signed rows, wherever they are, certified."""
     engine, passes = Lockstep(data, "hinge", COURSE.inner * tol, seed=seed), 0.0
 
     def solve(taus: list[float], start: Array | None) -> list[Knot]:

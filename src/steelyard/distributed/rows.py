@@ -1,0 +1,153 @@
+"""All partitions together, as solvers ask for rows elsewhere (`Source` in elsewhere/models.py).
+
+Newton works on a sample, which is drawn by the rows' hashes and comes here: up to `SAMPLE` numbers, whatever many rows
+there are. Where that is not enough it works on all rows by sums over partitions, its Hessians too. A `DaskRows` may be
+that of a fold (`part.Fold`): the rows outside have weight 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..elsewhere.models import Models, Reading
+from ..elsewhere.newton import ROUNDS
+from ..statistics.bins import Search
+from . import part as sums
+from . import thresholds
+from .part import Fold, Part
+from .rounds import Rounds, add
+
+Array = NDArray[np.float64]
+SAMPLE = 1 << 22  # numbers of a sample that comes to the client, 32 MB: with fifty columns 80,000 rows
+Ask = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows:
+    """See the top of this file; `counts` are the rows of each class, negative first."""
+
+    rounds: Rounds
+    counts: tuple[float, float]
+    n_features: int
+    constant: float = 0.0
+    weighted: bool = False
+    fold: Fold | None = None
+    is_elsewhere = True
+
+    @property
+    def n_rows(self) -> int:
+        return int(sum(self.counts))
+
+    @property
+    def n_cols(self) -> int:
+        return self.n_features + (self.constant != 0.0)
+
+    def of(self, fold: Fold) -> DaskRows:
+        """The rows of a fold; how many there are is known as folds go, by their share."""
+        share = 1.0 / fold.folds if not fold.out else 1.0 - 1.0 / fold.folds
+        return replace(self, fold=fold, counts=(share * self.counts[0], share * self.counts[1]))
+
+    def ask(self, function: Ask, *given: Any, combine: Ask = add) -> Any:
+        return self.rounds.ask(function, self.fold, *given, combine=combine)
+
+    # -- what solvers ask ---------------------------------------------------------------------------------------
+    def read(self, loss: str, models: Models) -> Reading:
+        return Reading(*self.ask(sums.read, loss, (models.w, models.costs, models.mu)))
+
+    def sample(self, size: int, seed: int) -> InMemory | Everywhere:
+        """Rows that came here, as many of each class; where Newton wants more than at first, all rows where they
+        are."""
+        most = SAMPLE // self.n_cols
+        if self.n_rows <= min(size, most):
+            return InMemory(self.drawn((1.0, 1.0), seed), True)
+        if size > max(ROUNDS.sample, ROUNDS.a_column * self.n_cols):
+            return Everywhere(self)
+        half = min(size, most) / 2
+        shares = [min(1.0, half / max(count, 1.0)) for count in self.counts]
+        some = self.drawn((shares[0], shares[1]), seed)
+        drawn = [max(int(np.count_nonzero(some.y == side)), 1) for side in (-1, 1)]
+        weight = np.where(some.y > 0, self.counts[1] / drawn[1], self.counts[0] / drawn[0])
+        return InMemory(replace(some, weight=weight if some.weight is None else weight * some.weight), False)
+
+    def drawn(self, shares: tuple[float, float], seed: int) -> Part:
+        """About these shares of the rows of both classes, here."""
+        return sums.joined(self.rounds.ask(sums.drawn, self.fold, shares, seed, keep=False))
+
+    def exactly(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def class_risks(self, loss: str) -> Any:
+        from .class_risks import DaskClassRisks
+
+        return DaskClassRisks(self, loss)
+
+    # -- scores that stay where they are ------------------------------------------------------------------------
+    def thresholds(self, w: Array) -> Search:
+        """All thresholds of the scores by w."""
+        return thresholds.search(self.ask, len(self.rounds.parts), np.ascontiguousarray(w))
+
+    def share_called(self, w: Array, threshold: float) -> float:
+        """The share of the mass that is above the threshold."""
+        (mass,) = self.ask(thresholds.called, np.ascontiguousarray(w), threshold)
+        return float(mass[1] / mass.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A sample that is here, as one part (`Sample` in elsewhere/models.py)."""
+
+    part: Part
+    is_all: bool
+
+    @property
+    def n(self) -> int:
+        return self.part.n
+
+    def along(self, loss: str, caps: Array) -> SumsRay:
+        return SumsRay(lambda function, *given: function(self.part, None, *given), loss, caps)
+
+
+@dataclass(frozen=True, eq=False)
+class Everywhere:
+    """All rows, where they are."""
+
+    data: DaskRows
+    is_all = True
+
+    @property
+    def n(self) -> int:
+        return self.data.n_rows
+
+    def along(self, loss: str, caps: Array) -> SumsRay:
+        return SumsRay(self.data.ask, loss, caps)
+
+
+class SumsRay:
+    """`Ray` in elsewhere/models.py by sums over parts, which know nothing from one question to the next."""
+
+    def __init__(self, ask: Ask, loss: str, caps: Array) -> None:
+        self.ask, self.loss, self.caps = ask, loss, caps
+
+    def at(self, w: Array) -> None:
+        self.w = np.ascontiguousarray(w)
+
+    def ahead(self, p: Array) -> None:
+        self.p = np.ascontiguousarray(p)
+
+    def read(self, mu: Array) -> tuple[Array, Array, Array]:
+        risk, rounding, pull = self.ask(sums.ray_read, self.loss, self.caps, self.w, mu)
+        return risk, rounding, pull
+
+    def hessian(self, mu: Array, which: NDArray[np.intp]) -> Array:
+        (found,) = self.ask(sums.ray_hessian, self.loss, self.caps[which], self.w[which], mu[which])
+        return np.asarray(found + np.eye(self.w.shape[1]))
+
+    def force(self, t: Array, mu: Array) -> Array:
+        (found,) = self.ask(sums.ray_force, self.loss, self.caps, self.w, self.p, t, mu)
+        return np.asarray(found)

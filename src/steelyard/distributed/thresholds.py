@@ -1,0 +1,77 @@
+"""The exact best threshold, and quantiles, of scores that stay in their partitions (`statistics.bins`).
+
+A partition is a `Part`, which a linear model scores anew in every round, or `Scored`, where the scores of some other
+model are kept beside the labels. What moves in a round are the tallies of a few thousand bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..statistics.bins import Search, Tally
+from ..statistics.frontier import check_scores
+from .part import Fold, Part
+
+Array = NDArray[np.float64]
+EDGES = 2048  # first ones, at scores of rows: on a smooth frontier three rounds find the best threshold then
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of one partition, with labels and weights."""
+
+    scores: Array
+    is_positive: NDArray[np.bool_]
+    weight: Array | None
+
+
+def search(ask: Callable[..., Any], n_parts: int, w: Array | None = None) -> Search:
+    """All thresholds of the scores by w, or of those that are there; ``ask(function, *given, combine=...)``."""
+    some = np.concatenate(ask(spread, w, max(2, EDGES // n_parts)))
+    found = Search(lambda edges: Tally(*ask(tally, w, edges, combine=tallied)))
+    found.begin(np.unique(some))
+    return found
+
+
+def spread(part: Part | Scored, fold: Fold | None, w: Array | None, count: int) -> list[Array]:
+    """Scores at evenly spaced ranks, in a list of one."""
+    ranked = np.sort(_scored(part, fold, w).scores)
+    return [ranked[np.linspace(0, len(ranked) - 1, count).astype(int)] if len(ranked) else ranked]
+
+
+def tally(part: Part | Scored, fold: Fold | None, w: Array | None, edges: Array) -> tuple[Any, ...]:
+    scored = _scored(part, fold, w)
+    found = Tally.of(scored.scores, scored.is_positive, scored.weight, edges)
+    return found.mass, found.low, found.high, found.n_rows
+
+
+def tallied(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    total = Tally(*parts[0])
+    for part in parts[1:]:
+        total = total + Tally(*part)
+    return total.mass, total.low, total.high, total.n_rows
+
+
+def called(part: Part, fold: Fold | None, w: Array, threshold: float) -> tuple[Array]:
+    """The mass at or below the threshold, and above."""
+    scored = _scored(part, fold, w)
+    above = scored.scores > threshold
+    weight = np.ones(len(above)) if scored.weight is None else scored.weight
+    return (np.array([weight[~above].sum(), weight[above].sum()]),)
+
+
+def _scored(part: Part | Scored, fold: Fold | None, w: Array | None) -> Scored:
+    if isinstance(part, Scored):
+        return part
+    if fold is not None:
+        part = part.take(np.flatnonzero(fold.holds(part.number, part.n)))
+    assert w is not None
+    scores = part.rows.scores(w)
+    if len(scores):
+        check_scores(scores)
+    return Scored(scores, part.y > 0, part.weight)
