@@ -43,6 +43,7 @@ _HOMES = {
     "Frontier": "statistics.frontier",
     "InfeasibleError": "statistics.frontier",
     "RefusedError": "statistics.promises.promise",
+    "Report": "report",
     "q_values": "statistics.target_decoy",
 }
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "Quantifier",
     "QuantilePath",
     "RefusedError",
+    "Report",
     "StreamQuantifier",
     "StructuralSVM",
     "ThresholdClassifier",
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
         PriorShiftDisplay,
     )
     from .quantification import Quantifier, StreamQuantifier
+    from .report import Report
     from .saving import load, save
     from .statistics.frontier import Frontier, InfeasibleError
     from .statistics.promises.promise import RefusedError

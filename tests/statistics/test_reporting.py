@@ -13,9 +13,30 @@ def test_a_rate_has_the_interval_of_jeffreys():
     found = report(45, 5, 15, 135)
     for name, hits, rest in (("tpr", 45, 15), ("tnr", 135, 5), ("Precision()", 45, 5)):
         low, high = beta.ppf([0.025, 0.975], hits + 0.5, rest + 0.5)
-        assert found[name].low == pytest.approx(low, abs=0.004)
-        assert found[name].high == pytest.approx(high, abs=0.004)
+        assert (found[name].low, found[name].high) == pytest.approx((low, high), abs=1e-9)
     assert "200 rows, 95 % intervals" in repr(found)
+
+
+@pytest.mark.parametrize("counts", [(45, 5, 15, 135), (300, 50, 100, 5000), (20, 9, 11, 300), (0, 1, 4, 60)])
+def test_points_over_the_posterior_find_quantiles_that_are_known(counts):
+    """Precision and the share called are Beta too, which the lattice does not know."""
+    tp, fp, fn, tn = counts
+    precision, called = 1 * m.Precision(), m.prevalence * m.tpr + (1 - m.prevalence) * m.fpr
+    found = report(*counts, (precision, called))
+    for one, hits, rest in ((precision, tp + 0.5, fp + 0.5), (called, tp + fp + 1, fn + tn + 1)):
+        figure = found[repr(one)]
+        assert beta.cdf([figure.low, figure.high], hits, rest) == pytest.approx([0.025, 0.975], abs=7e-4)
+
+
+def test_another_prevalence_moves_precision_and_leaves_the_rates():
+    here, rare = report(45, 5, 15, 135), report(45, 5, 15, 135, prevalence=0.01)
+    assert rare["tpr"] == here["tpr"]
+    assert rare["Precision()"].value == pytest.approx(0.01 * 0.75 / (0.01 * 0.75 + 0.99 * 5 / 140))
+    draws = np.random.default_rng(0).beta([45.5, 5.5], [15.5, 135.5], (200_000, 2))
+    ends = np.quantile(0.01 * draws[:, 0] / (0.01 * draws[:, 0] + 0.99 * draws[:, 1]), [0.025, 0.975])
+    assert (rare["Precision()"].low, rare["Precision()"].high) == pytest.approx(ends, rel=0.01)
+    with pytest.raises(ValueError, match="prevalence"):
+        report(45, 5, 15, 135, prevalence=1.0)
 
 
 @pytest.mark.slow

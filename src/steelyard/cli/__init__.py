@@ -1,7 +1,7 @@
-"""The command line: ``steelyard demo | measures | compare | fit | predict | quantify``, also ``python -m steelyard``.
+"""The command line: ``steelyard demo | measures | compare | report | fit | predict | quantify``.
 
-Results go to standard output (with --json for machines), everything else to standard error. A mistake is one message
-without a traceback; exit codes are in `errors`.
+``python -m steelyard`` is the same. Results go to standard output (with --json for machines), everything else to
+standard error. A mistake is one message without a traceback; exit codes are in `errors`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _commands() -> dict[str, Any]:
     """Loaded when one of them is called, so that --help is quick."""
-    from . import applying, commands, training
+    from . import applying, commands, reporting, training
 
     return {
         "demo": commands.demo,
         "measures": commands.measures,
         "compare": commands.compare,
+        "report": reporting.report,
         "fit": training.fit,
         "predict": applying.predict,
         "quantify": applying.quantify,

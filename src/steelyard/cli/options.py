@@ -20,6 +20,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--svg", type=Path, default=Path("steelyard-demo.svg"), help="where to write the picture")
     _add_measures(commands.add_parser("measures", help="the measures that there are, or what is known about one"))
     _add_compare(commands.add_parser("compare", help="which model, and which door, for a measure on a table"))
+    _add_report(commands.add_parser("report", help="a page with every operating point of a model, to move by hand"))
     _add_fit(commands.add_parser("fit", help="a model for a measure, written to a file"))
     predict = commands.add_parser("predict", help="labels of new rows by a model, in constant memory")
     _add_model(predict)
@@ -42,6 +43,21 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("--folds", type=int, default=5)
     command.add_argument("--jobs", type=int, default=None, help="processes")
     command.add_argument("--out", type=Path, help="a file for the recommended model")
+
+
+def _add_report(command: argparse.ArgumentParser) -> None:
+    _add_table(command)
+    _add_goal(command)
+    command.set_defaults(measure=None)
+    command.add_argument(
+        "--from", dest="source", help="a model that fit or compare has written; DATA are rows that it has not seen. "
+        "Without it a model is fitted on 70 %% of DATA, and judged on the others",
+    )  # fmt: skip
+    command.add_argument("--model", choices=MODELS[:2] + MODELS[3:5], default="threshold", help="as of fit")
+    command.add_argument("--groups", help="a column of groups that are judged apart")
+    command.add_argument("--trusted", action="append", help="as of predict")
+    command.add_argument("--save-model", type=Path, help="a file for the model that was fitted")
+    command.add_argument("--out", type=Path, default=Path("report.html"), help="the page")
 
 
 def _add_fit(command: argparse.ArgumentParser) -> None:

@@ -46,11 +46,11 @@ def fit(given: Namespace) -> int:
         goal["pos_label"] = positive_of(given.pos_label, np.unique(table.y))
     if given.delta is not None:
         goal |= {"delta": given.delta, "cv": HELD_OUT}
-    model = _fitted(given, measure, goal, prepare, table)
+    model = fitted(given, measure, goal, prepare, table)
     return _written(given, with_reader(table.reader, model), len(table.y), measure, start)
 
 
-def _fitted(given: Namespace, measure: Any, goal: dict[str, Any], prepare: Any, table: Labelled) -> Any:
+def fitted(given: Namespace, measure: Any, goal: dict[str, Any], prepare: Any, table: Labelled) -> Any:
     if given.model == "threshold":
         model = ThresholdClassifier(make_pipeline(prepare, LogisticRegression(max_iter=1000)), measure, **goal)
         return model.fit(table.X, table.y)
@@ -66,11 +66,14 @@ def _fitted(given: Namespace, measure: Any, goal: dict[str, Any], prepare: Any, 
     X, X_held, y, y_held = train_test_split(
         table.X, table.y, test_size=HELD_OUT, stratify=table.y, random_state=given.seed
     )
-    kernel = "rbf" if given.model == "kernel" else "linear"
-    path = CostPath(kernel=kernel, pos_label=goal.get("pos_label"), random_state=given.seed)
-    path.fit(prepare.fit_transform(X), y)
+    path = cost_path(given, goal).fit(prepare.fit_transform(X), y)
     chosen = path.best(measure, prepare.transform(X_held), y_held, subject_to=goal["subject_to"])
     return make_pipeline(prepare, chosen)
+
+
+def cost_path(given: Namespace, goal: dict[str, Any]) -> CostPath:
+    kernel = "rbf" if given.model == "kernel" else "linear"
+    return CostPath(kernel=kernel, pos_label=goal.get("pos_label"), random_state=given.seed)
 
 
 def _fit_online(given: Namespace, source: Source, model: OnlineClassifier, start: float) -> int:
@@ -117,8 +120,8 @@ def _written(given: Namespace, model: Any, rows: int, measure: Any, start: float
     promise = getattr(inner, "promise_", None)
     said = {
         "model": str(given.out), "kind": given.model, "rows": rows, "measure": repr(measure),
-        "classes": [_plain(label) for label in inner.classes_], "pos_label": _plain(getattr(inner, "pos_label_", None)),
-        "value": _plain(getattr(inner, "best_score_", None)), "promise": None if promise is None else str(promise),
+        "classes": [plain(label) for label in inner.classes_], "pos_label": plain(getattr(inner, "pos_label_", None)),
+        "value": plain(getattr(inner, "best_score_", None)), "promise": None if promise is None else str(promise),
         "seconds": round(time.perf_counter() - start, 3),
     }  # fmt: skip
     if given.json:
@@ -134,6 +137,6 @@ def _written(given: Namespace, model: Any, rows: int, measure: Any, start: float
     return 0
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A scalar of numpy as Python's own, for JSON."""
     return value.item() if isinstance(value, np.generic) else value
