@@ -76,7 +76,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "show_nav_level": 1,
     "navigation_depth": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",

@@ -40,6 +40,12 @@ SILENT = """
 return [...document.querySelectorAll('article img')].filter(i => !i.closest('.sphx-glr-thumbnails'))
   .filter(i => !i.alt.trim() || /[.](svg|png)$/.test(i.alt)).map(i => i.src.split('/').pop())
 """
+# At the wide size code that people copy is seen whole: which blocks are cut, and by how many pixels?
+CUT = """
+return [...document.querySelectorAll('article div.highlight-python pre, article div.highlight-default pre')]
+  .filter(p => p.scrollWidth > p.clientWidth + 1)
+  .map(p => (p.scrollWidth - p.clientWidth) + ' pixels of ' + p.textContent.trim().slice(0, 40))
+"""
 
 
 def has_browser():
@@ -87,6 +93,8 @@ def faults_of_page(driver, address, page, width):
     driver.get(f"{address}/{page}")
     reached, wide, out = driver.execute_script(STICKS_OUT)
     faults = [f"{page} at {width}: {reached} pixels wide, {'; '.join(out)}"] if reached > wide + 1 else []
+    if width == max(WIDTHS):
+        faults += [f"{page} at {width}: code is cut, {cut}" for cut in driver.execute_script(CUT)]
     return faults + [f"{page}: picture {name} has no words" for name in driver.execute_script(SILENT)]
 
 

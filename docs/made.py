@@ -37,6 +37,14 @@ EXAMPLES = ("five_minutes", "unknown_costs", "false_discoveries")  # those whose
 
 
 def everything(folder):
+    """All of it; figures that were drawn are closed, or the gallery would show them."""
+    import matplotlib.pyplot as plt
+
+    _everything(folder)
+    plt.close("all")
+
+
+def _everything(folder):
     folder.mkdir(exist_ok=True)
     for name, make in TABLES.items():
         benchmark = FROM.get(name, name)

@@ -1,9 +1,11 @@
-"""The picture of the front page, on a light and on a dark ground: one model has many best points, and a limit that just
-holds is not a promise. The right half is the gallery's example of fraud under an alarm budget, run from its file."""
+"""The two halves of the front page's picture, on a light and on a dark ground: one model has many best points, and a
+limit that just holds is not a promise. The second is the gallery's example of fraud under an alarm budget, run from
+its file."""
 
 import contextlib
 import io
 import runpy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ def figures(folder):
     curve, points = one_model()
     alarms = a_hundred_months()
     for ground, colours in GROUNDS.items():
-        draw(folder / f"front_{ground}.svg", curve, points, alarms, *colours)
+        draw(folder, ground, curve, points, alarms, colours)
 
 
 def one_model():
@@ -61,30 +63,40 @@ def a_hundred_months():
     return {name: values for name, values in ran["alarms"].items() if name.startswith("budget")}
 
 
-def draw(path, curve, points, alarms, ink, ours, theirs):
+def goals(ax, curve, points, ink, ours, theirs):
+    ax.step(100 * curve[0], 100 * curve[1], where="post", color=ink, linewidth=1.2)
+    for name, (fpr, tpr) in points.items():
+        habit = name.startswith("threshold")
+        ax.plot(100 * fpr, 100 * tpr, "X" if habit else "o", color=theirs if habit else ours, markersize=11)
+        ax.annotate(name, (100 * fpr, 100 * tpr), xytext=(11, -7), textcoords="offset points", va="top")
+    ax.set(xlim=(-0.5, 15), ylim=(30, 102), xlabel="false alarms, %", ylabel="found, %")
+    ax.set_title("One model, many goals", loc="left")
+
+
+def promise(ax, alarms, ink, ours, theirs):
+    for (name, values), colour in zip(alarms.items(), (theirs, ours), strict=True):
+        kind = "promised" if "promised" in name else "just met"
+        label = f"{kind}: broken in {np.sum(values > 0.01)}"
+        ax.hist(100 * values, bins=np.arange(0.2, 1.81, 0.1), color=colour, alpha=0.75, label=label)
+    ax.axvline(1, color=ink, linestyle="--")
+    place = {"xycoords": ("data", "axes fraction"), "xytext": (5, -4), "textcoords": "offset points", "va": "top"}
+    ax.annotate("the cap", (1, 1), **place)
+    ax.set(ylim=(0, 34), xlabel="false alarms on new rows, %", ylabel="of 100 samples")
+    ax.set_title("A limit that is promised", loc="left", pad=12)
+    ax.legend(frameon=False, loc="upper left")
+
+
+def draw(folder, ground, curve, points, alarms, colours):
     import matplotlib.pyplot as plt
 
-    style = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), ink)
-    with plt.rc_context({**style, "font.size": 12, "axes.spines.top": False, "axes.spines.right": False}):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-        left.step(100 * curve[0], 100 * curve[1], where="post", color=ink, linewidth=1.2)
-        for name, (fpr, tpr) in points.items():
-            habit = name.startswith("threshold")
-            left.plot(100 * fpr, 100 * tpr, "X" if habit else "o", color=theirs if habit else ours, markersize=10)
-            left.annotate(name, (100 * fpr, 100 * tpr), xytext=(10, -6), textcoords="offset points", va="top")
-        left.set(xlim=(-0.5, 15), ylim=(30, 102), xlabel="false alarms, %", ylabel="found, %")
-        left.set_title("One model, many goals", loc="left")
-        bins = np.arange(0.2, 1.81, 0.1)
-        for (name, values), colour in zip(alarms.items(), (theirs, ours), strict=True):
-            broken = np.mean(values > 0.01)
-            label = ("promised" if "promised" in name else "just met") + f": broken in {broken:.0%}"
-            right.hist(100 * values, bins=bins, color=colour, alpha=0.75, label=label)
-        right.axvline(1, color=ink, linestyle="--")
-        right.annotate(
-            "the cap", (1, 1), xycoords=("data", "axes fraction"), xytext=(5, -4), textcoords="offset points", va="top"
-        )
-        right.set(xlabel="false alarms on new rows, %", ylabel="of 100 samples")
-        right.set_title("A limit that is promised", loc="left")
-        right.legend(frameon=False, loc="center right")
-        figure.savefig(path, transparent=True)
-        plt.close(figure)
+    style = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), colours[0])
+    with plt.rc_context({**style, "font.size": 13, "axes.spines.top": False, "axes.spines.right": False}):
+        for name, drawn in (
+            ("goals", partial(goals, curve=curve, points=points)),
+            ("promise", partial(promise, alarms=alarms)),
+        ):
+            figure, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
+            ink, ours, theirs = colours
+            drawn(ax, ink=ink, ours=ours, theirs=theirs)
+            figure.savefig(folder / f"front_{name}_{ground}.svg", transparent=True)
+            plt.close(figure)

@@ -2,11 +2,13 @@
 Counting opinions after a shift
 ===============================
 
-What share of today's reviews is bad? The classifier was trained when half were. On a day when nine in ten are good it
-still calls too many bad, and the other way round: a count of predictions is pulled to the training balance.
-`Quantifier` undoes that, and says how sure it is.
+What share of today's reviews is bad? The classifier was trained when half were. On a day when
+nine in ten are good it still calls too many bad, and the other way round: a count of
+predictions is pulled to the training balance. `Quantifier` undoes that, and says how sure it
+is.
 
-The reviews are made up: forty words each from a vocabulary of 800, good and bad ones with different habits.
+The reviews are made up: forty words each from a vocabulary of 800, good and bad ones with
+different habits.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +23,9 @@ habits = [words * rng.lognormal(sigma=0.25, size=800) for _ in range(2)]
 
 
 def reviews(bad):
-    return np.array([rng.multinomial(40, habits[int(b)] / habits[int(b)].sum()) for b in bad], dtype=float)
+    return np.array(
+        [rng.multinomial(40, habits[int(b)] / habits[int(b)].sum()) for b in bad], dtype=float
+    )
 
 
 y = rng.random(1_500) < 0.5
@@ -40,15 +44,25 @@ counted, estimated, (low, high) = np.array(counted), np.array(estimated), np.arr
 print(f"accuracy at the training balance: {plain.score(reviews(y), y):.1%}")
 print(f"mean error, predictions counted:  {np.abs(counted - days).mean():.3f}")
 print(f"mean error, Quantifier:           {np.abs(estimated - days).mean():.3f}")
-print(f"95 % intervals that hold the truth: {np.sum((low <= days) & (days <= high))} of {len(days)}")
+held = np.sum((low <= days) & (days <= high))
+print(f"95 % intervals that hold the truth: {held} of {len(days)}")
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 4.8), layout="constrained")
 ax.plot([0, 1], [0, 1], color="grey", linewidth=1)
 ax.plot(days, counted, "x", color="C1", label="predictions counted")
 ax.errorbar(
-    days, estimated, [estimated - low, high - estimated], fmt="o", color="C0", label="Quantifier, 95 % interval"
+    days,
+    estimated,
+    [estimated - low, high - estimated],
+    fmt="o",
+    color="C0",
+    label="Quantifier, 95 % interval",
 )
-ax.set(xlabel="true share of bad reviews", ylabel="reported", title="Thirty days, each with another share")
+ax.set(
+    xlabel="true share of bad reviews",
+    ylabel="reported",
+    title="Thirty days, each with another share",
+)
 ax.legend()
 plt.show()

@@ -2,8 +2,9 @@
 Groups that must be treated alike
 =================================
 
-A bank calls loans at risk. In one group of customers the score says less, so that at one threshold for all a loan
-that will fail is found less often there. The gap in recall is to be at most 10 points.
+A bank calls loans at risk. In one group of customers the score says less, so that at one
+threshold for all a loan that will fail is found less often there. The gap in recall is to be
+at most 10 points.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,9 @@ def loans(n, rng):
     group = np.where(rng.random(n) < 0.3, "young", "old")
     fails = rng.random(n) < 0.2
     X = rng.normal(size=(n, 5))
-    X[:, 0] += fails * np.where(group == "young", 1.0, 2.0)  # young customers have short records
+    X[:, 0] += fails * np.where(
+        group == "young", 1.0, 2.0
+    )  # young customers have short records
     X[:, 1] += fails
     return X, fails, group
 
@@ -31,7 +34,13 @@ one = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1)).fit(X, y)
 own = sy.ThresholdClassifier(LogisticRegression(), m.FBeta(1), subject_to=limit, per_group=True)
 own.fit(X, y, slices=group)
 sure = sy.ThresholdClassifier(
-    LogisticRegression(), m.FBeta(1), subject_to=limit, per_group=True, delta=0.1, cv=0.5, random_state=0
+    LogisticRegression(),
+    m.FBeta(1),
+    subject_to=limit,
+    per_group=True,
+    delta=0.1,
+    cv=0.5,
+    random_state=0,
 )
 sure.fit(X, y, slices=group)
 
@@ -44,12 +53,19 @@ recall = {}
 print(f"{'on 50,000 new loans':22} {'F1':>6} {'found, old':>11} {'found, young':>13}")
 for name, labels in called.items():
     recall[name] = [labels[(group_new == g) & y_new].mean() for g in ("old", "young")]
-    print(f"{name:22} {m.FBeta(1).score(y_new, labels):6.3f} {recall[name][0]:11.1%} {recall[name][1]:13.1%}")
-print("thresholds:", {str(g): round(float(t), 3) for g, t in zip(own.groups_, own.best_thresholds_, strict=True)})
+    f1, (old, young) = m.FBeta(1).score(y_new, labels), recall[name]
+    print(f"{name:22} {f1:6.3f} {old:11.1%} {young:13.1%}")
+print(
+    "thresholds:",
+    {
+        str(g): round(float(t), 3)
+        for g, t in zip(own.groups_, own.best_thresholds_, strict=True)
+    },
+)
 
 # %%
-# Each group has a threshold of its own, nothing is drawn at random, and with ``delta`` the gap is promised for
-# customers who have not come yet.
+# Each group has a threshold of its own, nothing is drawn at random, and with ``delta`` the
+# gap is promised for customers who have not come yet.
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 places = np.arange(len(recall))

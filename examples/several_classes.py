@@ -2,9 +2,9 @@
 Several classes, some of them rare
 ==================================
 
-Ten digits, of which three have become rare: one in five of their rows is left. Plain accuracy hardly notices whether
-these are found; macro F1 and the worst class's recall do. The offsets of a model that you have are set for the
-measure, and one class may have a limit of its own.
+Ten digits, of which three have become rare: one in five of their rows is left. Plain accuracy
+hardly notices whether these are found; macro F1 and the worst class's recall do. The offsets
+of a model that you have are set for the measure, and one class may have a limit of its own.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,9 @@ import steelyard.measures as m
 
 X, y = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
-X = X + rng.normal(scale=4, size=X.shape)  # a poor scanner: clean digits are too easy to tell anything
+X = X + rng.normal(
+    scale=4, size=X.shape
+)  # a poor scanner: clean digits are too easy to tell anything
 macro, worst = m.macro(m.FBeta(1)), m.worst(m.Recall())
 model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
 ways = {
@@ -33,12 +35,20 @@ ways = {
 }
 found = {name: [] for name in ways}
 for seed in range(5):
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.5, stratify=y, random_state=seed
+    )
     kept = ~np.isin(y_train, (3, 5, 8)) | (rng.random(len(y_train)) < 0.2)
     for name, way in ways.items():
         called = way.fit(X_train[kept], y_train[kept]).predict(X_test)
         threes = m.of(3, m.fpr)
-        found[name].append([macro.score(y_test, called), worst.score(y_test, called), threes.score(y_test, called)])
+        found[name].append(
+            [
+                macro.score(y_test, called),
+                worst.score(y_test, called),
+                threes.score(y_test, called),
+            ]
+        )
 print(f"{'':30}{'macro F1':>9}{'worst recall':>14}{'false threes':>14}")
 for name, values in found.items():
     f1, recall, alarms = np.mean(values, axis=0)

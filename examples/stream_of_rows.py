@@ -2,9 +2,10 @@
 A stream of a billion rows
 ==========================
 
-More rows than memory, and F1 to report: `OnlineClassifier` sees each row once, in chunks, and keeps a few hundred
-kilobytes. Here a stream of one million rows is made up as it goes; a billion take a thousand times as long and no
-more memory. Files come by ``steelyard.streams.from_csv``, ``from_parquet`` or ``from_svmlight``, with checkpoints.
+More rows than memory, and F1 to report: `OnlineClassifier` sees each row once, in chunks, and
+keeps a few hundred kilobytes. Here a stream of one million rows is made up as it goes; a
+billion take a thousand times as long and no more memory. Files come by
+``steelyard.streams.from_csv``, ``from_parquet`` or ``from_svmlight``, with checkpoints.
 """
 
 import time
@@ -45,12 +46,17 @@ for k, (X, y) in enumerate(chunks(1_000_000), start=1):
 for n, ours, theirs in zip(rows, f1, f1_usual, strict=True):
     print(f"{n:>9,} rows: F1 {ours:.3f}; logistic regression by SGD, at 0.5: {theirs:.3f}")
 rate = rows[-1] / spent
-print(f"{rate / 1e6:.1f} million rows a second: a billion in {1e9 / rate / 60:.0f} minutes, reading not counted")
+print(f"{rate / 1e6:.1f} million rows a second, reading not counted:", end=" ")
+print(f"a billion in {1e9 / rate / 60:.0f} minutes")
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.semilogx(rows, f1, "o-", label="OnlineClassifier(FBeta(1))")
 ax.semilogx(rows, f1_usual, "x--", label="SGDClassifier at 0.5")
-ax.set(xlabel="rows seen", ylabel="F1 on 100,000 other rows", title="One pass over a stream, 3 % positive")
+ax.set(
+    xlabel="rows seen",
+    ylabel="F1 on 100,000 other rows",
+    title="One pass over a stream, 3 % positive",
+)
 ax.legend()
 plt.show()
