@@ -9,7 +9,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Loaded on first use, so that `import steelyard` stays as light as scikit-learn's base.
 _HOMES = {

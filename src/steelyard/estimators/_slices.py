@@ -61,19 +61,20 @@ def report_on(model: Any, y: Any, called: NDArray[np.bool_], slices: NDArray[Any
     is_positive = truth == model._positive
     constraints = as_constraints(model.subject_to, groups=True)
     bounded = tuple(c.left for c in constraints if not c.needs_groups)
-    found = report(*_kinds(is_positive, called), (model.measure, *bounded), confidence)
+    found = report(*kinds(is_positive, called), (model.measure, *bounded), confidence)
     if slices is None:
         return found
     figures = dict(found.figures)
     for one in constraints:
         if isinstance(one, WithinConstraint):
             inside = slices == one.group
-            part = report(*_kinds(is_positive[inside], called[inside]), (one.left,), confidence)
+            part = report(*kinds(is_positive[inside], called[inside]), (one.left,), confidence)
             figures[f"within({one.group!r}, {one.left!r})"] = part[repr(one.left)]
     return Report(figures, confidence, found.n_rows)
 
 
-def _kinds(is_positive: NDArray[np.bool_], called: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    kinds = (called & is_positive, called & ~is_positive, ~called & is_positive, ~called & ~is_positive)
-    tp, fp, fn, tn = (int(kind.sum()) for kind in kinds)
+def kinds(is_positive: NDArray[np.bool_], called: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """How many rows are true and false positives, and false and true negatives."""
+    four = (called & is_positive, called & ~is_positive, ~called & is_positive, ~called & ~is_positive)
+    tp, fp, fn, tn = (int(kind.sum()) for kind in four)
     return tp, fp, fn, tn
