@@ -1,8 +1,8 @@
 """How large the page of a report on 581,012 rows of covertype is, how long it takes to make, and to open and to move.
 
 The page is opened in Chromium without a window (`apt-get install chromium chromium-driver`, `pip install selenium`);
-opening is from the start of the navigation until the point is drawn and all figures stand, as the browser's own clock has
-it. Class 2 against the rest, where nearly every row has a score of its own; with groups, the four wilderness areas.
+opening is from the start of the navigation until the point is drawn and all figures stand, by the browser's own clock.
+Class 2 against the rest, where nearly every row has a score of its own; with groups, the four wilderness areas.
 """
 
 import os
@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import steelyard as sy
 from _run import write
 
-FITTED, OPENED = 20_000, 7  # rows that are fitted on; times that the page is opened
+FITTED, OPENED = 20_000, 15  # rows that are fitted on; times that the page is opened
 
 
 def browser():
@@ -42,10 +42,14 @@ def timed(page):
         driver.get(page.as_uri())
         entry = "performance.getEntriesByType('navigation')[0]"
         opened.append(driver.execute_script(f"return {entry}.domContentLoadedEventEnd / 1000"))
-        for alarms in (50, 300, 450):
-            moved.append(driver.execute_async_script(MOVE, alarms) / 1000)
+        moved += [driver.execute_async_script(MOVE, alarms) / 1000 for alarms in (50, 300, 450)]
     driver.quit()
-    return {"open_s": opened, "open_median_s": statistics.median(opened), "move_median_s": statistics.median(moved)}
+    return {
+        "open_s": opened,
+        "open_median_s": statistics.median(opened),
+        "open_best_s": min(opened),
+        "move_median_s": statistics.median(moved),
+    }
 
 
 MOVE = """
