@@ -236,3 +236,55 @@ def test_compare(table, tmp_path, capsys):
     code, said, _ = run(capsys, "predict", tmp_path / "m", table, *trusted)
     assert code == 0
     assert m.FBeta(1).score(truth(table), np.array(said.split()[1:]), pos_label="yes") > 0.8
+
+
+@pytest.mark.parametrize("model", ["threshold", "batch", "path"])
+def test_report(table, tmp_path, capsys, model):
+    page = tmp_path / "r.html"
+    goal = ("--target", "label", "--pos-label", "yes", "--measure", "recall", "--subject-to", "fpr <= 0.1")
+    code, said, _ = run(capsys, "report", table, *goal, "--groups", "colour", "--model", model, "--out", page, "--json")
+    assert code == 0
+    found = json.loads(said)
+    assert (found["rows"], found["report"]) == (180, str(page))
+    assert 0.0 < found["figures"]["tpr"][0] <= 1.0
+    html = page.read_text()
+    assert "<script>," not in html  # the name of a column
+    assert "boosted trees" in html
+    assert "\\u003cscript>" in html
+
+
+def test_report_on_a_model_of_a_file(table, tmp_path, capsys):
+    from cli.conftest import written
+
+    out, page, new = tmp_path / "m", tmp_path / "r.html", written(tmp_path / "new.csv", 300, seed=1)
+    run(capsys, "fit", table, "--target", "label", "--pos-label", "yes", "--out", out, "--quiet")
+    code, said, err = run(capsys, "report", new, "--target", "label", "--from", out, "--out", page)
+    assert (code, "300 rows" in said, "FBeta" in err) == (0, True, True)
+    saved = tmp_path / "saved"
+    arguments = ("report", new, "--target", "label", "--pos-label", "yes", "--out", page, "--quiet")
+    assert run(capsys, *arguments, "--save-model", saved)[0] == 0
+    assert "sy.load(" in page.read_text()
+    assert sy.load(saved).predict([["0"] * 5 + ["red", "1"]]).shape == (1,)
+
+
+def test_a_report_that_cannot_be_written(table, tmp_path, capsys, monkeypatch):
+    import errno
+
+    from steelyard.files import replace
+
+    goal = ("--target", "label", "--pos-label", "yes", "--quiet")
+    code, _, err = run(capsys, "report", table, *goal, "--out", tmp_path / "none" / "r.html")
+    assert (code, "no folder" in err) == (1, True)
+    code, _, err = run(capsys, "report", table, *goal, "--groups", "nope", "--out", tmp_path / "r.html")
+    assert (code, "no column 'nope'" in err) == (1, True)
+    code, _, err = run(capsys, "report", table, *goal, "--measure", "f1_macro", "--out", tmp_path / "r.html")
+    assert (code, "two classes" in err) == (errors.USAGE, True)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "r.html"))
+
+    monkeypatch.setattr(replace, "_write_all", full)
+    code, _, err = run(capsys, "report", table, *goal, "--out", tmp_path / "r.html")
+    assert code == 1
+    assert "disk is full" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

@@ -86,6 +86,57 @@ def test_ctrl_c_in_a_terminal_keeps_the_model_so_far(tmp_path):
     assert sy.load(out).predict([["1", "1"]]).shape == (1,)
 
 
+def in_terminal(*arguments, until=b"", typed=b""):
+    """What a terminal shows of a command that runs in it, and how it ends; `typed` once it shows `until`."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, [*COMMAND, *map(str, arguments)])
+    screen, deadline = b"", time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            screen += os.read(terminal, 4096)
+        except OSError:  # the other end is closed: it has ended
+            break
+        if typed and until in screen:
+            os.write(terminal, typed)
+            typed = b""
+    os.close(terminal)
+    return screen.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+@pytest.mark.slow
+def test_progress_of_a_comparison_in_a_terminal(table):
+    goal = ("--target", "label", "--pos-label", "yes", "--folds", 2)
+    screen, code = in_terminal("compare", table, *goal)
+    assert code == 0
+    assert "fold 2 of 2" in screen
+    assert "ahead" in screen
+    assert "Take " in screen
+
+
+@pytest.mark.slow
+def test_ctrl_c_typed_into_a_comparison(table, tmp_path):
+    goal = ("--target", "label", "--pos-label", "yes", "--out", tmp_path / "m")
+    screen, code = in_terminal("compare", table, *goal, until=b"fold 1 of 5", typed=b"\x03")
+    assert code == errors.INTERRUPTED
+    assert "interrupted" in screen
+    assert "Traceback" not in screen
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.slow
+def test_mistakes_in_a_terminal(table, tmp_path):
+    """A missing column, and a broken line by its number."""
+    screen, code = in_terminal("report", table, "--target", "nope", "--out", tmp_path / "r.html")
+    assert (code, "there is no column 'nope'; there are 'a'" in screen) == (errors.DATA, True)
+    with open(table, "a") as file:
+        file.write("1,2,3\n")
+    screen, code = in_terminal("report", table, "--target", "label", "--out", tmp_path / "r.html")
+    assert (code, "line 602 has 3 fields; the header has 8" in screen) == (errors.DATA, True)
+    assert "Traceback" not in screen
+    assert not (tmp_path / "r.html").exists()
+
+
 def limited(megabytes):
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))

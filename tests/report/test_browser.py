@@ -199,7 +199,7 @@ def test_the_constraint_box_finds_the_best_point(page, report, quantity, sense, 
 
 def test_baselines_and_strange_names(page, report):
     table = page.table("baselines")
-    tp, fp, fn, tn = report._baselines["plain <b>"]
+    tp, fp, fn, _ = report._baselines["plain <b>"]
     assert table[1][:3] == [
         "1  plain <b>".replace("  ", " "),
         f"{2 * tp / (2 * tp + fp + fn):.4f}",

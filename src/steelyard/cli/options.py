@@ -16,7 +16,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"steelyard {__version__}")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = made.add_subparsers(dest="command", required=True)
-    demo = commands.add_parser("demo", help="a table of goals and contenders, and a picture, in under 30 seconds")
+    demo = commands.add_parser(
+        "demo", help="a search under a limit, in three tables and a picture, in under 30 seconds"
+    )
     demo.add_argument("--svg", type=Path, default=Path("steelyard-demo.svg"), help="where to write the picture")
     _add_measures(commands.add_parser("measures", help="the measures that there are, or what is known about one"))
     _add_compare(commands.add_parser("compare", help="which model, and which door, for a measure on a table"))

@@ -277,7 +277,7 @@
     const x = (event.clientX - frame.left) * scale, y = (event.clientY - frame.top) * scale;
     move({ k: points.least((k) => (chart.x(points.fpr(k)) - x) ** 2 + (chart.y(points.tpr(k)) - y) ** 2) });
   }
-  let width = 0;
+  let width = chart.place.clientWidth;
   new ResizeObserver(() => {
     if (chart.place.clientWidth !== width) { width = chart.place.clientWidth; show(true); }
   }).observe(chart.place);

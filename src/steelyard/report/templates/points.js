@@ -6,29 +6,28 @@ function bytes(text) {
   return found;
 }
 
-// Whole numbers in bytes of seven bits, lowest first.
-function* sevens(data) {
-  for (let k = 0; k < data.length; k++) {
-    let number = data[k] & 127, place = 128;
-    while (data[k] & 128) {
-      number += (data[++k] & 127) * place;
-      place *= 128;
-    }
-    yield number;
+// So many whole numbers from bytes of seven bits, lowest first.
+function sevens(data, n) {
+  const found = new Float64Array(n);
+  for (let k = 0, at = 0; at < n; k++) {
+    let number = data[k] & 127;
+    for (let place = 128; data[k] & 128; place *= 128) number += (data[++k] & 127) * place;
+    found[at++] = number;
   }
+  return found;
 }
 
 // Numbers whose bits, but for the last eleven, are `start` and its successors; see report/numbers.py.
 function thresholds({ start, n, steps }) {
-  const [halved, rest] = steps.split(" ").map(bytes);
-  const found = new Float64Array(n), view = new DataView(new ArrayBuffer(8));
-  let key = start, at = 0;
-  for (const step of sevens(rest)) {
-    key += step * 2 ** halved[at];
-    const size = Math.abs(key);
-    view.setUint32(0, Math.floor(size / 2 ** 21));
-    view.setUint32(4, (size % 2 ** 21) * 2 ** 11);
-    found[at++] = key < 0 ? -view.getFloat64(0) : view.getFloat64(0);
+  const [halved, rest] = steps.split(" ").map(bytes), odd = sevens(rest, n);
+  const found = new Float64Array(n), words = new Uint32Array(found.buffer);
+  const high = new Uint8Array(Uint16Array.of(1).buffer)[0]; // which of two words is the upper one, on this machine
+  let key = start;
+  for (let k = 0; k < n; k++) {
+    key += odd[k] * 2 ** halved[k];
+    const size = Math.abs(key), upper = Math.floor(size / 2 ** 21);
+    words[2 * k + high] = key < 0 ? upper + 2 ** 31 : upper;
+    words[2 * k + 1 - high] = (size % 2 ** 21) * 2 ** 11;
   }
   return found;
 }
@@ -39,8 +38,8 @@ class Side {
     this.until = new Int32Array(n);
     this.turning = turning;
     this.n = n + turning.length;
-    let place = 0, at = 0;
-    for (const step of sevens(bytes(places))) this.until[at++] = place += step;
+    const steps = sevens(bytes(places), n);
+    for (let k = 0, place = 0; k < n; k++) this.until[k] = place += steps[k];
   }
 
   isCalled([start, ...turns], k) {
@@ -143,12 +142,15 @@ class Points {
 
   // The points that are the cheapest at some price, from few alarms to many (the upper convex hull, Andrew's chain).
   makeHull() {
-    const order = Array.from({ length: this.n }, (_, k) => k).sort((a, b) => this.fp[a] - this.fp[b] || this.tp[a] - this.tp[b]);
+    const order = Int32Array.from({ length: this.n }, (_, k) => this.n - 1 - k); // thresholds that fall call more
+    if (this.sets.some((set) => set.positives.turning.length + set.negatives.turning.length)) {
+      order.sort((a, b) => this.fp[a] - this.fp[b] || this.tp[a] - this.tp[b]);
+    }
     const hull = [];
     for (const k of order) {
       const fp = this.fp[k], tp = this.tp[k];
-      while (hull.length > 1) {
-        const [a, b] = hull.slice(-2);
+      for (let last = hull.length - 1; last > 0; last--) {
+        const a = hull[last - 1], b = hull[last];
         if ((b.fp - a.fp) * (tp - a.tp) < (b.tp - a.tp) * (fp - a.fp)) break;
         hull.pop();
       }
