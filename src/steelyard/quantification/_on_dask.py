@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..distributed.blocks import blocks_of
 from ..distributed.rounds import Rounds
-from ..distributed.table import blocks_of
 from ..estimators._on_tensors import HOST_ROWS
 from ..statistics import prevalence
 from ._counting import Judged
