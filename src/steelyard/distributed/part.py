@@ -93,7 +93,7 @@ class Part:
 
     def costs(self, by_class: Array) -> Array:
         """What each row costs in each model (rows, k), by the costs (k, 2) of the classes, negative first."""
-        found = np.where(self.y[:, None] > 0, by_class[None, :, 1], by_class[None, :, 0])
+        found = np.take(np.ascontiguousarray(by_class.T), (self.y > 0).astype(np.intp), axis=0)
         return found if self.weight is None else found * self.weight[:, None]
 
     def slacks(self, W: Array) -> Array:

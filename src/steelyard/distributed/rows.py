@@ -1,8 +1,8 @@
 """All partitions together, as solvers ask for rows elsewhere (`Source` in elsewhere/models.py).
 
-Newton works on a sample, which is drawn by the rows' hashes and comes here: up to `SAMPLE` numbers, whatever many rows
-there are. Where that is not enough it works on all rows by sums over partitions, its Hessians too. A `DaskRows` may be
-that of a fold (`part.Fold`): the rows outside have weight 0.
+Newton works on a sample, which is drawn by the rows' hashes and comes here, of one size whatever many rows there are.
+Where that is not enough it works on all rows by sums over partitions, its Hessians too. A `DaskRows` may be that of a
+fold (`part.Fold`): the rows outside have weight 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from .part import Fold, Part
 from .rounds import Rounds, add
 
 Array = NDArray[np.float64]
-SAMPLE = 1 << 22  # numbers of a sample that comes to the client, 32 MB: with fifty columns 80,000 rows
+# Rows of the sample that comes to the client, or so many for each column, if they are not too many numbers (32 MB):
+# twice as many take the client twice as long, and save few rounds (docs/scale.md).
+SAMPLE, A_COLUMN, NUMBERS = 1 << 15, 256, 1 << 22
 Ask = Callable[..., Any]
 
 
@@ -63,7 +65,7 @@ class DaskRows:
     def sample(self, size: int, seed: int) -> InMemory | Everywhere:
         """Rows that came here, as many of each class; where Newton wants more than at first, all rows where they
         are."""
-        most = SAMPLE // self.n_cols
+        most = min(max(SAMPLE, A_COLUMN * self.n_cols), max(NUMBERS // self.n_cols, 1))
         if self.n_rows <= min(size, most):
             return InMemory(self.drawn((1.0, 1.0), seed), True)
         if size > max(ROUNDS.sample, ROUNDS.a_column * self.n_cols):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..rows import Rows
 from . import need_dask
+from .blocks import blocks_with
 from .frames import labels_of, matrix_of, weights_of
 from .part import Part
 from .rounds import Rounds, client_of, computed
@@ -98,11 +99,8 @@ class Table:
         need_dask()
         self.names = list(X.columns) if hasattr(X, "columns") else None
         self.how = How(None if self.names is None else tuple(self.names), numbers)
-        xs = blocks_of(X)
-        ys = beside(y, X, len(xs), "y")
-        weights = [None] * len(xs) if sample_weight is None else beside(sample_weight, X, len(xs), "sample_weight")
         self.weighted = sample_weight is not None
-        self.blocks = list(zip(range(len(xs)), xs, ys, weights, strict=True))
+        self.blocks = [(number, *block) for number, block in enumerate(blocks_with(X, y, sample_weight))]
         self.seen: list[Seen] = self._look()
         filled = [one for one in self.seen if one.n_rows]
         if not filled:
@@ -202,44 +200,3 @@ def memory_there() -> float:
         if limits and all(limits):
             return float(sum(limits))
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 4e9
-
-
-# -- partitions of collections ----------------------------------------------------------------------------------------
-def blocks_of(X: Any) -> list[Any]:
-    """The partitions of X, delayed, in their order."""
-    if not hasattr(X, "chunks"):
-        return list(X.to_delayed())
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, rows and columns; got {X.ndim}")
-    if len(X.chunks[1]) > 1:
-        X = X.rechunk({1: -1})
-    return list(X.to_delayed().ravel())
-
-
-def beside(given: Any, X: Any, n_blocks: int, name: str) -> list[Any]:
-    """The partitions of y or weights, one for each of X."""
-    lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * n_blocks
-    known = not np.isnan(lengths).any()
-    if not hasattr(given, "dask"):
-        column = np.asarray(given)
-        if not known:
-            raise ValueError(
-                f"{name} is in memory and the partitions of X have lengths that are not known: give {name} as a Dask "
-                "collection too, or call X.compute_chunk_sizes() first"
-            )
-        if column.shape != (sum(lengths),):
-            raise ValueError(f"{name} has shape {column.shape}; X has {sum(lengths)} rows")
-        return np.split(column, np.cumsum(lengths)[:-1])
-    if hasattr(given, "chunks") and given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
-    if hasattr(given, "chunks") and known and not np.isnan(given.chunks[0]).any():
-        if sum(given.chunks[0]) != sum(lengths):
-            raise ValueError(f"{name} has {sum(given.chunks[0])} entries; X has {sum(lengths)} rows")
-        given = given.rechunk((tuple(lengths),))
-    blocks = list(np.ravel(given.to_delayed()))
-    if len(blocks) != n_blocks:
-        raise ValueError(
-            f"{name} has {len(blocks)} partitions and X has {n_blocks}, of lengths that are not known: make them of "
-            "the same frame, or call compute_chunk_sizes() on both"
-        )
-    return blocks

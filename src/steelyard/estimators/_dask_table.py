@@ -50,18 +50,24 @@ def names_of(table: Table) -> Any:
     return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
+def in_memory(table: Table) -> tuple[Any, Any, Any]:
+    """X, y and weights here, for who has asked how many rows there are; with names as a frame."""
+    X, y, weight = table.in_memory()
+    names = names_of(table)
+    if names is not None and not hasattr(X, "tocsr"):
+        import pandas as pd
+
+        X = pd.DataFrame(X, columns=list(names))
+    return X, y, weight
+
+
 class DaskTable:
     def __init__(self, X: Any, y: Any, sample_weight: Any, problem: str, checkpoint: Any = None) -> None:
         self.table, self.problem, self.checkpoint = Table(X, y, sample_weight), problem, checkpoint
         self.n_rows, self.n_features, self.names = self.table.n_rows, self.table.n_features, names_of(self.table)
 
     def in_memory(self) -> tuple[Any, Any, Any]:
-        X, y, weight = self.table.in_memory()
-        if self.names is not None and not hasattr(X, "tocsr"):
-            import pandas as pd
-
-            X = pd.DataFrame(X, columns=list(self.names))
-        return X, y, weight
+        return in_memory(self.table)
 
     def labels(self, pos_label: Any) -> DaskLabels:
         self.found = labels_of(self.table, pos_label)

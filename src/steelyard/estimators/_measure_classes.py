@@ -45,7 +45,7 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     goal = Goal(estimator.measure, lifted_constraints(estimator.subject_to, estimator.measure))
     refuse(estimator)
     if is_elsewhere(X):
-        raise ValueError(f"on tensors and Dask collections there are two classes; {estimator.measure!r} is about several")
+        raise ValueError(f"on tensors and Dask collections there are two classes; {estimator.measure!r} has more")
     with as_before(estimator):
         rows, y = rows_and_y(estimator, X, y)
         labels = ClassLabels.of(y)

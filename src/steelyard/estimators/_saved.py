@@ -49,6 +49,7 @@ from ..solvers.path.problem import ModelPath
 from ..solvers.status import Status
 from ..solvers.stream.class_learner import ClassLearner
 from ..solvers.stream.learner import Learner
+from ..solvers.stream.merged import MergedLearner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME
 from ..statistics.frontier import Frontier
@@ -241,7 +242,7 @@ LINEAR_MODELS = (
     estimator(
         OnlineClassifier,
         {**SEEN, "classes_": Labels("k"), "_positive": IfThere(ANYTHING),
-         "_learner": Is(Learner, MiniBatchLearner, ClassLearner), "solver_": Text(tuple(BY_NAME)),
+         "_learner": Is(Learner, MiniBatchLearner, ClassLearner, MergedLearner), "solver_": Text(tuple(BY_NAME)),
          "n_iter_": COUNT, "_scales_seen": FLAG},
         _sound_online,
     ),

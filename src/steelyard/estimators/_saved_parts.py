@@ -47,11 +47,12 @@ from ..solvers.path.problem import CACHE, PathKernel, PathProblem
 from ..solvers.status import Ended, Status
 from ..solvers.stream.class_learner import BY_REWARD, ClassLearner
 from ..solvers.stream.learner import Learner
+from ..solvers.stream.merged import MergedLearner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME, REWARDS, Problem, check_problem
 from ..statistics.frontier import Frontier
 from ._path_features import KernelColumns, KernelFeatures, LinearFeatures
-from ._stream_problem import new_learner
+from ._stream_problem import AnyLearner, new_learner
 
 # The least double above 0; shares; what the core takes as an int.
 POSITIVE = Number(5e-324, LARGEST)
@@ -76,17 +77,26 @@ def frozen(kind: type, fields: Fields, sound: Callable[[Any], None] = lambda mad
 
 
 # -- streams ----------------------------------------------------------------------------------------------------
-def _learner_state(learner: Learner | MiniBatchLearner | ClassLearner) -> dict[str, Any]:
+def _learner_state(learner: AnyLearner) -> dict[str, Any]:
     return {"problem": learner.problem, "n_features": learner.n_features, "state": learner.save()}
 
 
-def _make_learner(state: dict[str, Any]) -> Learner | MiniBatchLearner | ClassLearner:
+def _make_learner(state: dict[str, Any]) -> AnyLearner:
     check_fields({"problem": Is(Problem), "n_features": Number(1, 2**62, whole=True), "state": Is(bytes)}, state)
     # A weight for every feature is in the state: no memory is taken for features that are not there.
     fits(8 * state["n_features"] <= len(state["state"]), "the number of features and the state of a learner")
     fits(not state["problem"].measure.is_lifted, "the measure and the classes")
     check_problem(state["problem"])
     learner = new_learner(state["problem"], state["n_features"])
+    learner.load(state["state"])
+    return learner
+
+
+def _make_merged_learner(state: dict[str, Any]) -> MergedLearner:
+    check_fields({"problem": Is(Problem), "n_features": Number(1, 2**62, whole=True), "state": Is(bytes)}, state)
+    fits(not state["problem"].measure.is_lifted, "the measure and the classes")
+    check_problem(state["problem"])
+    learner = MergedLearner(state["problem"], state["n_features"])
     learner.load(state["state"])
     return learner
 
@@ -125,6 +135,7 @@ STREAM = (
     frozen(Problem, _PROBLEM),
     Description("StreamLearner", Learner, _learner_state, _make_learner),
     Description("MiniBatchLearner", MiniBatchLearner, _learner_state, _make_learner),
+    Description("MergedLearner", MergedLearner, _learner_state, _make_merged_learner),
     Description("ClassLearner", ClassLearner, _class_learner_state, _make_class_learner),
 )
 

@@ -11,11 +11,12 @@ from ..measures import Constraint, Measure
 from ..measures.constraints import as_constraints
 from ..solvers.stream.class_learner import BY_REWARD, ClassLearner
 from ..solvers.stream.learner import Learner
+from ..solvers.stream.merged import MergedLearner
 from ..solvers.stream.mini_batch import MiniBatchLearner
 from ..solvers.stream.problem import BY_NAME, Nemsis, OnePassMiniBatch, Problem, Solver, check_problem, choose_solver
 from ._measure_classes import refuse_by_row
 
-AnyLearner = Learner | MiniBatchLearner | ClassLearner
+AnyLearner = Learner | MiniBatchLearner | ClassLearner | MergedLearner
 
 
 class StreamParameters(Protocol):

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..elsewhere import is_elsewhere
+from ..elsewhere import is_elsewhere, is_tensor
 from ..measures import Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..rows import Rows
@@ -32,9 +32,10 @@ from ..solvers.path.joined import JoinedPath
 from ..solvers.path.problem import SOLVERS, ModelPath, PathKernel, check_C, check_range
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
-from . import _on_tensors
+from . import _on_tensors, _path_elsewhere
 from ._binary import BinaryMixin, Labels, check_measure, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
+from ._lazy import lazily
 from ._parameters import ANYTHING, SHARE, Table, Words
 from ._path_estimator import PATH_PARAMETERS, PathEstimator
 from ._path_features import Array, Features, KernelColumns, KernelFeatures, LinearFeatures, params_of
@@ -78,14 +79,16 @@ class CostClassifier(BinaryMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> CostClassifier:
         raise TypeError("a CostClassifier comes fitted, from CostPath.at(tau) or CostPath.best(...); fit a CostPath")
 
+    @lazily
     def decision_function(self, X: Any) -> Any:
         """The score: above 0 is what `predict` calls ``classes_[1]``."""
-        if is_elsewhere(X):
+        if is_tensor(X):
             rows = _on_tensors.rows_to_score(self, X)
             return self._sign * rows.with_constant(float(len(self._w) > rows.n_cols)).scores(self._w)
         rows = rows_to_score(self, X)
         return self._sign * self._features.scores(rows, self._w)
 
+    @lazily
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its score is strictly above 0."""
         return self._labels(self.decision_function(X) * self._sign > 0)
@@ -214,7 +217,7 @@ class CostPath(BinaryMixin, PathEstimator):
         with as_before(self):
             self._check_parameters()
             if is_elsewhere(X):
-                return self._fit_tensor(X, y, sample_weight)
+                return self._fit_elsewhere(X, y, sample_weight)
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label)
             weight = check_weight(sample_weight, rows.source, labels.is_positive)
@@ -232,24 +235,24 @@ class CostPath(BinaryMixin, PathEstimator):
             self._sample_size = max(rows.n_rows, 0.0 if weight is None else float(weight.sum()))
         return self
 
-    def _fit_tensor(self, X: Any, y: Any, sample_weight: Any) -> CostPath:
-        """The approximate path of a tensor, on its device."""
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> CostPath:
+        """The approximate path of a tensor or of partitions, where they are."""
         if self.kernel != "linear" or self.method == "exact":
             raise ValueError(
-                "a tensor has the linear, approximate path: kernel='linear', method='approximate' or 'auto'"
+                "a tensor or a Dask collection has the linear, approximate path: kernel='linear', method='approximate' "
+                "or 'auto'"
             )
-        data, labels = _on_tensors.signed_rows(X, y, sample_weight, self.pos_label, float(bool(self.fit_intercept)))
-        from ..tensors.source import OnDevice
-
+        signed = _path_elsewhere.signed(X, y, sample_weight, self.pos_label, float(bool(self.fit_intercept)))
         seed = int(check_random_state(self.random_state).randint(2**31))
-        path = trace_elsewhere(OnDevice(data), check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
-        self.n_features_in_, self.method_ = int(data.rows.X.shape[1]), "approximate"
+        path = trace_elsewhere(signed.source, check_C(self.C), check_range(self.tau_range), float(self.tol), seed)
+        self.n_features_in_, self.method_ = signed.n_features, "approximate"
         self.__dict__.pop("feature_names_in_", None)
+        if signed.names is not None:
+            self.feature_names_in_ = signed.names
         self._keep(path, LinearFeatures(bool(self.fit_intercept)))
         self.gap_ = path.gap
-        self._take_labels(labels)
-        self._train, self._recrossing = _on_tensors.some_in_memory(data.rows), None
-        self._sample_size = max(data.rows.n_rows, 0.0 if data.weight is None else float(data.weight.sum()))
+        self._take_labels(signed.labels)
+        self._train, self._recrossing, self._sample_size = signed.some_in_memory(), None, signed.size
         return self
 
     def _exact(self, train: _Training) -> tuple[ModelPath, Features]:
@@ -315,7 +318,7 @@ class CostPath(BinaryMixin, PathEstimator):
 
     def rates(self, X: Any, y: Any, sample_weight: Any = None) -> frontier.Frontier:
         """TPR and TNR on (X, y) at every tau where a prediction changes; `thresholds` are these tau."""
-        X, y = _on_tensors.in_memory(X, y)
+        X, y = _path_elsewhere.in_memory(X, y)
         return self._rates(self._sign_changes(rows_to_score(self, X)), y, sample_weight)
 
     def best(
@@ -332,7 +335,7 @@ class CostPath(BinaryMixin, PathEstimator):
         Points that tie are decided by skill, TPR + TNR. Nothing is trained.
         """
         measure, constraints = check_measure(measure), as_constraints(subject_to)
-        X, y = _on_tensors.in_memory(X, y)
+        X, y = _path_elsewhere.in_memory(X, y)
         changes = self._sign_changes(rows_to_score(self, X))
         points = self._rates(changes, y, sample_weight)
         choice = frontier.best_point(points, measure, constraints)
@@ -353,16 +356,18 @@ class CostPath(BinaryMixin, PathEstimator):
         return sign_changes(self._path, made, self._features.norms(rows, made))
 
     # -- prediction ---------------------------------------------------------------------------------------------
+    @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of tau at which a row is called positive, at least 1/(2n) away from 0 and 1."""
         check_is_fitted(self)
         edge = 0.5 / self._sample_size
-        if is_elsewhere(X):
+        if is_tensor(X):
             rows = _on_tensors.rows_to_score(self, X).with_constant(float(bool(self.fit_intercept)))
             return self._probabilities(share_positive(self._path, rows).clamp(edge, 1.0 - edge))
         share = self._sign_changes(rows_to_score(self, X)).share_positive()
         return self._probabilities(np.clip(share, edge, 1.0 - edge))
 
+    @lazily
     def predict(self, X: Any) -> np.ndarray:
         """Labels: the positive class where its probability is above one half."""
         check_is_fitted(self)

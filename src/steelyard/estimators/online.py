@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from ..elsewhere import is_dask, is_elsewhere
 from ..measures import BAKLD, Constraint, Measure
 from ..rows import Rows, explain
 from ..solvers.status import Ended
@@ -26,6 +27,7 @@ from ..statistics.frontier import InfeasibleError
 from ..streams.checkpoint import Checkpoint
 from ._binary import Labels, positive_label
 from ._border import as_before, rows_and_y, rows_to_score
+from ._lazy import lazily
 from ._linear import LinearMixin
 from ._offsets import ClassLabels
 from ._parameters import (
@@ -218,6 +220,8 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
         """Learn from all rows, `max_iter` times; `partial_fit` may go on from there."""
         self._check_parameters()
         with in_turn(self), as_before(self):
+            if is_elsewhere(X):
+                return self._fit_elsewhere(X, y, sample_weight)
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             rows, y = rows_and_y(self, X, y, reset=not go_on, check=False)
             labels = self._known(y) if go_on else self._new(y)
@@ -234,6 +238,15 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
             self.n_iter_ = int(self.max_iter)
             self._settle()
         return self
+
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> OnlineClassifier:
+        """One pass over every partition of a Dask collection, merged."""
+        if not is_dask(X):
+            raise TypeError("a stream goes from row to row, which a tensor is bad at: give it as an array, in chunks")
+        from . import _online_on_dask
+
+        fitted: OnlineClassifier = _online_on_dask.fit(self, X, y, sample_weight)
+        return fitted
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
         """Go on with one chunk of the stream. The first call needs `classes`, or a chunk with all of them: a class that
@@ -300,6 +313,7 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
         self._model()
         return self._learner.curve()
 
+    @lazily
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """``X coef_ + intercept_``: above 0 is what `predict` calls ``classes_[1]``; of several a column each."""
         rows, model = rows_to_score(self, X), self._model()

@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, indexable
 
+from ..elsewhere import is_dask
 from ..estimators._binary import check_weight, one_kind
 from ..estimators._border import as_before, check_form
 from ..estimators._parameters import CV, NOTHING, RANDOM, THREADS, A, Checked, Table, Words
@@ -186,7 +187,13 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         return used
 
     def predict(self, X: Any) -> Array:
-        """The prevalence of each class in the population that the batch came from, in the order of ``classes_``."""
+        """The prevalence of each class in the population that the batch came from, in the order of ``classes_``; of a
+        Dask collection too."""
+        if is_dask(X):
+            from . import _on_dask
+
+            check_is_fitted(self)
+            return _on_dask.predict(self, X)
         return self._count(self._score(X)).estimate
 
     def predict_interval(self, X: Any, confidence: float = 0.95) -> Array:

@@ -30,6 +30,7 @@ and a statistic without information returns [0, 1].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,26 +133,33 @@ def most_likely(log_f: Array, weight: Array | None = None, tol: float = 1e-8, ma
         def slope(p: float) -> float:
             return float(weight @ (gain / np.maximum(f[:, 0] + p * gain, 1e-300)))
 
-        if slope(0.0) <= 0.0:
-            return np.array([1.0, 0.0])
-        p = 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-12))
-        return np.array([1.0 - p, p])
-    return _squared_em(f, weight, tol, max_iter)
-
-
-def _squared_em(f: Array, weight: Array, tol: float, max_iter: int) -> Array:
-    """EM in leaps: two steps, and where their differences point to (SQUAREM; Varadhan and Roland, 2008).
-
-    Classes that resemble each other make EM creep, by a thousandth of what is missing at each step. A leap that loses
-    likelihood is taken back.
-    """
+        return root_of_two(slope)
 
     def step(p: Array) -> tuple[Array, float]:
         joint = f * p
         total = joint.sum(axis=1)
         return (weight / total) @ joint, float(weight @ np.log(total))
 
-    p: Array = np.full(f.shape[1], 1.0 / f.shape[1])
+    return squared_em(step, f.shape[1], tol, max_iter)
+
+
+def root_of_two(slope: Callable[[float], float]) -> Array:
+    """The likeliest prevalence of two classes, by the slope of the likelihood in the share of the second."""
+    if slope(0.0) <= 0.0:
+        return np.array([1.0, 0.0])
+    p = 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-12))
+    return np.array([1.0 - p, p])
+
+
+def squared_em(
+    step: Callable[[Array], tuple[Array, float]], n_classes: int, tol: float = 1e-8, max_iter: int = 2000
+) -> Array:
+    """EM in leaps: two steps, and where their differences point to (SQUAREM; Varadhan and Roland, 2008).
+
+    Classes that resemble each other make EM creep, by a thousandth of what is missing at each step. A leap that loses
+    likelihood is taken back. `step` gives where EM goes from a prevalence, and the mean log-likelihood there.
+    """
+    p: Array = np.full(n_classes, 1.0 / n_classes)
     for _ in range(max_iter // 3):
         first, _ = step(p)
         second, reached = step(first)
