@@ -9,6 +9,7 @@ often the limit is broken; `batches` counts eights after their share has moved. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from . import measures as m
 from .comparison import Comparison, compare
+from .comparison.judging import few_threads
 from .estimators.threshold import ThresholdClassifier
 from .measures.constraints import Constraint
 from .measures.labels import Rates
@@ -73,6 +75,11 @@ class Batch:
 def rows() -> tuple[Array, NDArray[np.int64]]:
     X, digit = load_digits(return_X_y=True)
     return X, (digit == 8).astype(np.int64)
+
+
+def quietly() -> AbstractContextManager[Any]:
+    """Around all of it: rows are few, and threads that wait for each other are slower than one."""
+    return few_threads(len(rows()[1]))
 
 
 def logistic(**options: Any) -> Any:

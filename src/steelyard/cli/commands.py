@@ -15,6 +15,11 @@ from .tables import labelled, positive_of, with_reader
 def demo(given: Namespace) -> int:
     from .. import demo as shown
 
+    with shown.quietly():
+        return _demo(given, shown)
+
+
+def _demo(given: Namespace, shown: Any) -> int:
     start = time.perf_counter()
     print("Find the eights among scikit-learn's 1,797 digits, with at most 1 % false alarms.\n")
     print('1. Which model?   sy.compare(X, y, "recall", "fpr <= 0.01", delta=0.1, cv=3)\n', flush=True)

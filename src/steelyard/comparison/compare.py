@@ -23,7 +23,7 @@ from ..measures.constraints import as_constraints
 from ..statistics.promises.promise import asked_of
 from ..statistics.reporting import Figure
 from .contenders import Task, added, automatic, is_set_for, promises
-from .judging import Judged, confusion, figures, paired_error, take, turns
+from .judging import Judged, confusion, few_threads, figures, paired_error, take, turns
 from .preparing import preparation
 from .result import BROKEN, KEPT, UNCLEAR, Comparison, Facts, Standing
 from .saying import recommendation
@@ -75,7 +75,8 @@ def compare(
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splits.split(X, y, groups)]
     judged = _judge(models, X, y, folds, task, n_jobs, verbose)
     facts = _facts(judged, models, y, classes, folds, task, confidence, prepare)
-    best = clone(models[facts.standings[facts.best].name]).fit(X, y)
+    with few_threads(len(y)):
+        best = clone(models[facts.standings[facts.best].name]).fit(X, y)
     return Comparison(facts, best, recommendation(facts))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from ..estimators._users import part_of
 from ..measures import Measure
@@ -24,7 +26,15 @@ from ..statistics.reporting import Figure
 from .contenders import Task
 
 DRAWS = 4_000  # of a confusion matrix: the ends of 95 % intervals are off by some 0.3 % of probability
+# On few rows the threads of OpenMP and BLAS wait for each other longer than they work, and wait by spinning: beside
+# other jobs `steelyard demo` took 457 s with two threads for trees and BLAS, and 34 s with one.
+FEW = 20_000
 RowNumbers = NDArray[np.intp]
+
+
+def few_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """One thread for OpenMP and BLAS inside, where rows are few."""
+    return threadpool_limits(1) if n_rows <= FEW else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def _turn(name: str, model: Any, fold: int, X: Any, y: NDArray[Any], train: RowN
     """A contender that cannot do it is said to be unable, and stops nobody else."""
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), few_threads(len(y)):
             warnings.simplefilter("ignore")  # of models that do not converge in a fold: their figures say it
             fitted = clone(model).fit(part_of(X, train), y[train])
             called = np.asarray(fitted.predict(part_of(X, test)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimators._slices import _kinds, read_slices
+from ..estimators._slices import kinds, read_slices
 from ..files import replace
 from ..measures import Measure, fpr, prevalence, tpr
 from ..measures.constraints import Constraint, as_constraints
@@ -164,13 +164,13 @@ class Report:
     def _point(self, k: int, share: float | None) -> OperatingPoint:
         points = self._reading.points
         called, is_positive = points.called(k), self._reading.is_positive
-        counts = _kinds(is_positive, called)
+        counts = kinds(is_positive, called)
         found = reporting.report(*counts, (*self._measures(), ALARMS), self.confidence, share)
         alarms = found[repr(ALARMS)]
         before = points.called(self._recommended)
         groups = {}
         for name, rows in self._rows_of_groups():
-            groups[name] = _in_group(_kinds(is_positive[rows], called[rows]), self.confidence)
+            groups[name] = _in_group(kinds(is_positive[rows], called[rows]), self.confidence)
         return OperatingPoint(
             k, points.threshold(k), counts, {name: one for name, one in found.figures.items() if name != repr(ALARMS)},
             Figure(*(1000.0 * part for part in (alarms.value, alarms.low, alarms.high))),
@@ -199,7 +199,7 @@ class Report:
         for name, model in models.items():
             if not hasattr(model, "predict"):
                 raise TypeError(f"the baseline {name!r} is a fitted classifier; got {model!r}")
-            found[str(name)] = _kinds(is_positive, np.asarray(model.predict(X)) == positive)
+            found[str(name)] = kinds(is_positive, np.asarray(model.predict(X)) == positive)
         return found
 
     # -- the page -----------------------------------------------------------------------------------------------

@@ -88,7 +88,14 @@ def trace(
     rows = Rows.of(X).packed()
     sign, weight = labels_of(y, rows.n_rows), weights_of(sample_weight, rows.n_rows)
     tau, w, gap, passes, ended, where = trace_approximately(
-        rows.core, sign, weight, C, tau_range, float(tol), choose_solver("hinge", *rows.shape, rows.is_sparse), seed % 2**63
+        rows.core,
+        sign,
+        weight,
+        C,
+        tau_range,
+        float(tol),
+        choose_solver("hinge", *rows.shape, rows.is_sparse),
+        seed % 2**63,
     )
     short = Status.of(ended, f"the relative gap is {gap:.2g} near tau = {where:.4g}, above tol = {tol:g}")
     return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, short if ended != Ended.SOLVED else SOLVED)
