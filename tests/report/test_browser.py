@@ -22,7 +22,7 @@ class Page:
         browser.get(path.as_uri())
 
     def run(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
+        return plain(self.browser.execute_script(script, *arguments))
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0]).textContent", selector)
@@ -82,6 +82,15 @@ class Page:
             assert row[0] == name
             shown = [cell.replace("\n", " ") for cell in row[4:]]
             assert shown == [group_cell(figures.get(rate)) for rate in ("tpr", "fpr", "Precision()")]
+
+
+def plain(found):
+    """The same with plain spaces."""
+    if isinstance(found, str):
+        return found.replace("\u00a0", " ")
+    if isinstance(found, list):
+        return [plain(one) for one in found]
+    return {name: plain(one) for name, one in found.items()} if isinstance(found, dict) else found
 
 
 def written(name, value):

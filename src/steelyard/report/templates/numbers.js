@@ -156,5 +156,5 @@ function fixed(number, digits) {
   }
   return number < 0 && Number(text) !== 0 ? "−" + text : text;
 }
-const percent = (share, digits = 1) => `${fixed(100 * share, digits)} %`;
+const percent = (share, digits = 1) => `${fixed(100 * share, digits)}\u00a0%`; // a space at which no line breaks
 const whole = (number) => number.toLocaleString("en-US");

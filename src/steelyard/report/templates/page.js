@@ -167,9 +167,16 @@
       : `${whole(more + fewer)} of ${whole(data.rows)} rows change sides: ${whole(more)} are called in addition, ${whole(fewer)} no longer.`);
   }
 
+  // On a narrow screen the heads of a table are not above its cells, so each cell has its own.
+  function labelled(id, rows) {
+    const heads = Array.from($(id).tHead.rows[0].cells, (cell) => cell.textContent);
+    for (const row of rows) Array.from(row.cells).forEach((cell, k) => { cell.dataset.label = heads[k]; });
+    $(id).tBodies[0].replaceChildren(...rows);
+  }
+
   function showGroups(k) {
     if (data.sets.length < 2) return;
-    $("groups").tBodies[0].replaceChildren(...points.sets.map(({ name, positives, negatives }) => {
+    labelled("groups", points.sets.map(({ name, positives, negatives }) => {
       const row = made("tr"), title = made("th", name), tp = positives.called(k), fp = negatives.called(k);
       title.scope = "row";
       const cell = (hits, rest) => {
@@ -190,7 +197,7 @@
     const [a, b] = points.prices(prevalence);
     const all = [{ name: "the chosen point", tp: points.tp[k], fp: points.fp[k] }, ...data.baselines];
     $("kept-title").hidden = !limits.length;
-    $("baselines").tBodies[0].replaceChildren(...all.map(({ name, tp, fp }, place) => {
+    labelled("baselines", all.map(({ name, tp, fp }, place) => {
       const row = made("tr", undefined, place ? "" : "main"), title = made("th", place ? `${place}  ${name}` : name);
       title.scope = "row";
       const tpr = tp / points.P, tnr = (points.N - fp) / points.N, called = b * tp + a * fp;
