@@ -73,7 +73,7 @@ private:
     static void make_room(LargeVector<Number>& numbers, Index size) {
         const auto wanted = static_cast<std::size_t>(size);
         if (numbers.capacity() < wanted) {
-            constexpr std::size_t small = 4 * HugePages<Number>::page / sizeof(Number);
+            constexpr std::size_t small = 4 * HugePages<Number>::page / sizeof(Number);  // these four pages
             LargeVector<Number>().swap(numbers);
             numbers.reserve(std::max(wanted, std::min(2 * wanted, small)));
         }

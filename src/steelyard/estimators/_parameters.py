@@ -19,6 +19,7 @@ import numpy as np
 
 from ..measures import Measure
 from ..measures.given import measure_of
+from ._html import html_with_formula
 
 
 class ParameterError(ValueError, TypeError):
@@ -164,6 +165,9 @@ class Checked:
 
     _parameters: ClassVar[Table]
     measure = GivenMeasure()  # of those that have one
+
+    def _html_repr(self) -> str:
+        return html_with_formula(self)
 
     def _check_parameters(self) -> None:
         self._explain_measure()

@@ -78,6 +78,11 @@ class Report:
     frontier_ : Frontier
         All points.
 
+    See Also
+    --------
+    FrontierDisplay : The same frontier as a figure.
+    compare : Which model, before one looks at its points.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

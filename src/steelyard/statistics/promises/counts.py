@@ -54,6 +54,16 @@ class Counts:
 ByView = dict[Any, Counts]
 
 
+class SeenByView:
+    """For what holds counts by view, and is pickled: as pairs, since skops reads no dict with the key None."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: list(part.items()) if isinstance(part, dict) else part for name, part in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {name: dict(state[name]) for name in ("seen", "before") if name in state})
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """Scores of rows with their labels, and the group and the weight of each row if there are any."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...measures import Measure
 from .. import order_statistic
 from . import orders
-from .counts import ByView, Scored
+from .counts import ByView, Scored, SeenByView
 from .questions import Question
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Caps:
+class Caps(SeenByView):
     """Thresholds of the rows themselves."""
 
     thresholds: Array
@@ -79,7 +79,7 @@ class Caps:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(SeenByView):
     """A falling grid of thresholds, with what was seen at them before by rows that promise nothing."""
 
     thresholds: Array
@@ -163,7 +163,7 @@ class ClassPath(Learned):
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(SeenByView):
     """Thresholds after the k highest scores, for some k; those within ties are not `usable`. The last start calls the
     share `lowest` of the rows."""
 
@@ -200,7 +200,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted:
+class Weighted(SeenByView):
     """A falling grid of thresholds with weighted counts, the p-values of each constraint at them and what passed. The
     rows are not kept, so that nothing else can be asked of them."""
 
