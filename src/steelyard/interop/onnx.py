@@ -19,9 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._linear import LinearMixin
@@ -39,6 +45,7 @@ try:
     import onnx
     import skl2onnx
     from onnx import TensorProto, helper, numpy_helper
+    from skl2onnx.sklapi import CastTransformer
 except ImportError as error:
     raise ImportError(f'{error}. The export needs the extra onnx: pip install "steelyard[onnx]"') from error
 
@@ -46,6 +53,11 @@ OPSET = 18  # onnxruntime 1.14 (2023) and newer run it, and ReduceSumSquare take
 IR = 8  # the file format that goes with it
 OPSET_ML = 3  # the operators of skl2onnx's trees in double precision
 DOUBLE = TensorProto.DOUBLE
+# They round rows to single precision and compare them with splits in double: so must their graphs.
+ROUNDS = (
+    RandomForestClassifier, ExtraTreesClassifier, GradientBoostingClassifier, DecisionTreeClassifier,
+    ExtraTreeClassifier,
+)  # fmt: skip
 
 
 class NotExportableError(TypeError):
@@ -249,6 +261,8 @@ def _said(steps: Steps, model: Any, rows: Any, method: str) -> tuple[_Graph, str
             "the two would get other labels. Fit it to float32 rows, and give to_onnx float32 rows"
         )
     options = {"zipmap": False} | ({"raw_scores": True} if method == "decision_function" else {})
+    if isinstance(model, ROUNDS):
+        steps = (*steps, ("round", CastTransformer(dtype=np.float32)), ("widen", CastTransformer(dtype=np.float64)))
     graph, said = _Graph.converted(Pipeline([*steps, ("model", model)]), rows, {id(model): options}, output=1)
     if method == "decision_function" and two:  # skl2onnx has a column for each sign, or only the one
         return graph, graph.add("Gather", said, np.array([-1]), axis=1), 1
