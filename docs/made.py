@@ -28,6 +28,7 @@ import made_path
 import made_path_views
 import made_promises
 import made_qvalue
+import made_report
 import made_structural
 import made_thresholds
 from made_tables import markdown
@@ -174,6 +175,7 @@ FROM = {  # tables made from a file of another name
 }
 TABLES = {
     "comparing": made_comparing.comparing_table,
+    "report": made_report.size_table,
     "thresholds": thresholds_table,
     "threshold_rules": made_thresholds.rules,
     "promise": promise_table,

@@ -12,7 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import check_scoring, f1_score, get_scorer, make_scorer
+from sklearn.metrics import brier_score_loss, check_scoring, f1_score, get_scorer, make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -149,6 +149,26 @@ def test_a_model_of_a_path_in_a_pipeline(rows):
     path = make_pipeline(StandardScaler(), sy.CostPath()).fit(X, y)
     at = make_pipeline(path[:-1], path[-1].at(0.3))
     assert (at.predict(X) == path[-1].at(0.3).predict(path[:-1].transform(X))).all()
+
+
+def test_what_is_built_on_probabilities_does_not_feel_the_threshold(rows):
+    """The Brier score, and a prevalence by expectation-maximisation, are those of the model inside."""
+    X, y = rows
+    plain = LogisticRegression().fit(X[:300], y[:300])
+    tuned = sy.ThresholdClassifier(LogisticRegression(), "f1").fit(X[:300], y[:300])
+    assert abs(tuned.best_threshold_ - 0.5) > 0.01  # or nothing is shown
+    proba = [one.predict_proba(X[300:])[:, 1] for one in (plain, tuned)]
+    assert brier_score_loss(y[300:], proba[1]) == brier_score_loss(y[300:], proba[0])
+    share = [sy.Quantifier(one, method="emq", cv="prefit").fit(X[:300], y[:300]) for one in (plain, tuned)]
+    np.testing.assert_allclose(*(q.predict(X[300:]) for q in share), atol=0.02)
+
+
+def test_progress_of_a_quantifier(rows, capsys):
+    quiet = sy.Quantifier(LogisticRegression(), cv=3).fit(*rows)
+    assert capsys.readouterr() == ("", "")
+    shown = sy.Quantifier(LogisticRegression(), cv=3, verbose=1).fit(*rows)
+    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert (shown.predict(rows[0]) == quiet.predict(rows[0])).all()
 
 
 def test_progress_of_folds_and_of_a_search(rows, capsys):

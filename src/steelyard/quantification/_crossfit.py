@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._border import check_form
+from ..estimators._progress import Steps
 from ..estimators._splits import Splits
 from ..estimators._users import Classifier, RowNumbers, part_of, parts_of
 
@@ -92,7 +93,9 @@ class CrossFit:
         return ScoredBatch(np.stack([called for called, _ in parts]), np.stack([scores for _, scores in parts]))
 
 
-def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits, n_jobs: int | None = None) -> CrossFit:
+def cross_fit(
+    classifier: Classifier, rows: LabelledRows, splits: Splits, n_jobs: int | None = None, verbose: int = 0
+) -> CrossFit:
     """Fit one model to each split, so many at once, or take the fitted one for "prefit"."""
     if splits.prefit:
         check_is_fitted(classifier)
@@ -102,7 +105,13 @@ def cross_fit(classifier: Classifier, rows: LabelledRows, splits: Splits, n_jobs
     if len(rows.classes) > 2 and not get_tags(classifier).classifier_tags.multi_class:
         classifier = OneVsRestClassifier(classifier)
     pairs = [(train, test) for train, test in splits.pairs if len(test)]
-    made = Parallel(n_jobs=n_jobs)(delayed(_fitted)(clone(classifier), rows, train) for train, _ in pairs)
+    jobs = (delayed(_fitted)(clone(classifier), rows, train) for train, _ in pairs)
+    made, name = [], type(classifier).__name__
+    how = {"return_as": "generator"} if verbose else {}  # as they come, for who watches
+    with Steps(verbose, total=len(pairs)) as steps:
+        for model in Parallel(n_jobs=n_jobs, **how)(jobs):
+            made.append(model)
+            steps.step(f"{name} without part {len(made)} of {len(pairs)}")
     models = tuple(made)
     judged = [model.responses(part_of(rows.X, test)) for model, (_, test) in zip(models, pairs, strict=True)]
     left_out = np.concatenate([test for _, test in pairs])

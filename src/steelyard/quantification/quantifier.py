@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, indexable
 from ..elsewhere import is_dask
 from ..estimators._binary import check_weight, one_kind
 from ..estimators._border import as_before, check_form
-from ..estimators._parameters import CV, NOTHING, RANDOM, THREADS, A, Checked, Table, Words
+from ..estimators._parameters import ANYTHING, CV, NOTHING, RANDOM, THREADS, A, Checked, Table, Words
 from ..estimators._splits import Stratum, read_cv
 from ..estimators._users import Classifier, n_rows
 from ..estimators._wrapper import route_fit, router_of, show_features
@@ -65,6 +65,8 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         Draws a held-out share.
     n_jobs : int, default=None
         Models fitted at once; None is one, -1 all cores. The result is the same.
+    verbose : int, default=0
+        1 shows how many models are fitted, and the time left.
 
     Attributes
     ----------
@@ -107,12 +109,14 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         cv: Any = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.classifier = classifier
         self.method = method
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     _parameters: ClassVar[Table] = {
         "classifier": (A("a classifier", having=("fit",)), NOTHING),
@@ -120,6 +124,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         "cv": (CV,),
         "random_state": (RANDOM,),
         "n_jobs": (THREADS,),
+        "verbose": (ANYTHING,),
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Quantifier:
@@ -147,7 +152,7 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
         )
         splits = read_cv(self.cv, stratum, self.random_state, split_params=routed.splitter)
         rows = LabelledRows(X, y, codes, classes, weight, routed.model)
-        held = cross_fit(classifier, rows, splits, self.n_jobs)
+        held = cross_fit(classifier, rows, splits, self.n_jobs, self.verbose)
         unseen = sorted(set(range(len(classes))) - set(np.unique(held.y).tolist()))
         if unseen:
             raise ValueError(

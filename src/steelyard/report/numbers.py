@@ -22,7 +22,7 @@ def shortest_between(low: Array, high: Array) -> tuple[Array, NDArray[np.bool_]]
     """For each gap the shortest number strictly between its ends, and whether there is one.
 
     >>> shortest_between(np.array([0.3, 0.7, 0.5]), np.array([0.6, 0.72, 0.5]))
-    (array([0.5     , 0.703125, 0.5     ]), array([ True,  True, False]))
+    (array([0.5    , 0.71875, 0.5    ]), array([ True,  True, False]))
     """
     first, last = _keys_above(low), -_keys_above(-high)
     below_zero = last < 0

@@ -112,7 +112,7 @@ def data_of(report: Report) -> dict[str, Any]:
         "recommended": report._recommended,
         "chosenHere": not report._set_for or reading.own is None,
         "own": reading.own,
-        "measure": {"name": repr(report.measure), "tape": _tape(report.measure)},
+        "measure": {"name": repr(report.measure), "figure": known_as(report.measure), "tape": _tape(report.measure)},
         "figures": _figures(report),
         "quantities": _quantities(),
         "constraints": [_constraint(one) for one in report.constraints],

@@ -74,7 +74,8 @@ class Chart {
     const across = ticks(...this.window.x, Math.max(3, this.across / 90)), down = ticks(...this.window.y, Math.max(3, this.down / 60));
     for (const at of across.found) {
       found.push(drawn("line", { class: "grid", x1: this.x(at), x2: this.x(at), y1: this.top, y2: bottom }));
-      const anchor = this.x(at) < this.left + 12 ? "start" : "middle"; // away from the other axis's numbers
+      // At the ends away from the other axis's numbers, and from the edge.
+      const anchor = this.x(at) < this.left + 12 ? "start" : this.x(at) > this.width - 24 ? "end" : "middle";
       found.push(drawn("text", { x: this.x(at), y: bottom + 17, "text-anchor": anchor }, percent(at, across.digits)));
     }
     for (const at of down.found) {

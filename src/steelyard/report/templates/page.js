@@ -111,7 +111,7 @@
   function showFigures(found) {
     const body = $("figures").tBodies[0];
     body.replaceChildren(...found.map(({ name, value, low, high }, k) => {
-      const row = made("tr", undefined, name === data.measure.name ? "main" : "");
+      const row = made("tr", undefined, name === data.measure.figure ? "main" : "");
       const title = made("th", figures[k].title);
       title.scope = "row";
       const drawnBar = made("td", undefined, "drawn");
