@@ -26,16 +26,11 @@ N, D, PARTS = 12_000, 6, 6
 KILLED_AFTER = (0, 2, 4, 7, 10)  # rounds: before the first sample, in both grids, between them, among the thresholds
 
 
-def rows_of(number):
-    rng = np.random.default_rng((0, number))
-    X = rng.normal(size=(N // PARTS, D))
-    return X, (X @ np.arange(D) + 3.0 * rng.normal(size=len(X)) > 4.0).astype(int)
-
-
 def collections():
-    parts = [dask.delayed(rows_of)(k) for k in range(PARTS)]
-    X = da.concatenate([da.from_delayed(part[0], (N // PARTS, D), np.float64) for part in parts])
-    return X, da.concatenate([da.from_delayed(part[1], (N // PARTS,), np.int64) for part in parts])
+    """Rows that their partitions make themselves: those of a worker that is lost are made again."""
+    rng = da.random.default_rng(0)
+    X, noise = rng.normal(size=(N, D), chunks=(N // PARTS, D)), rng.normal(size=N, chunks=N // PARTS)
+    return X, ((X * np.arange(D)).sum(axis=1) + 3.0 * noise > 4.0).astype(int)
 
 
 def cluster(n_workers=2, **how):
@@ -74,6 +69,7 @@ def kill(pids):
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_processes_give_the_model_of_threads(monkeypatch):
     here = fit()
     with cluster(2):
@@ -98,7 +94,7 @@ def test_without_workers_a_fit_ends_and_its_checkpoint_goes_on(monkeypatch, tmp_
     monkeypatch.setattr(Rounds.__init__, "__defaults__", (None, 3.0))
     with cluster(2, processes=True) as client, monkeypatch.context() as patch:
         after(patch, 5, lambda: client.cluster.scale(0))
-        with pytest.raises(ClusterLostError, match="no worker.*checkpoint"):
+        with pytest.raises(ClusterLostError, match=r"no worker.*checkpoint"):
             fit(checkpoint=tmp_path / "fit")
     count = []
     ask = Rounds._ask
