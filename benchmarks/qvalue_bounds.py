@@ -1,10 +1,10 @@
 """How far a single feature may carry a row: ways of bounding columns, on simulated data with freak rows.
 
-Given are targets and decoys of which a fifth of the rows is right, told by four of eight columns, normal or with heavy
-tails; among the wrong ones, targets and decoys alike, a few have one or two columns far out (`FREAKS`). The columns are
-bounded by what the training rows say, `q_value.solve` learns, and the targets accepted in batches of new rows are
-counted: lists of the size of a run, where a single freak decoy takes a place that is allowed. No table that is reported
-elsewhere takes part.
+Given are targets and decoys; right ones are told by four of eight columns: a fifth of the rows among normal columns or
+among heavy tails, or one in twenty-five that lies further out (*rare*). Among the wrong ones, targets and decoys
+alike, a few have one or two columns far out (`FREAKS`). The columns are bounded by what the training rows say,
+`q_value.solve` learns, and the targets accepted in batches of new rows are counted: lists of the size of a run, where a
+single freak decoy takes a place that is allowed. No table that is reported elsewhere takes part.
 
     python benchmarks/qvalue_bounds.py [first seed] [last seed + 1]
 
@@ -18,19 +18,24 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from _run import RESULTS, machine
-from qvalue_choice import SHIFT
+from steelyard.rows import Rows
 from steelyard.solvers.decoys import q_value
+from steelyard.solvers.decoys.bounds import Soft
 from steelyard.solvers.decoys.steps import Aim, Matches, accepted_at
 
-SHAPES, RATES, ROWS, BATCHES = ("line", "tails"), (0.01, 0.05), 6000, 6
+RATES, ROWS, BATCHES = (0.01, 0.05), 6000, 6
+SHAPES = {"line": (0.2, (2, 2, 1, 1)), "tails": (0.2, (3, 3, 2, 1)), "rare": (0.04, (4, 3, 2, 2))}  # right, and how far
 # Share of the wrong rows, and how many standard deviations out.
 FREAKS = {"none": (0.0, 0.0), "some": (0.002, 7.0), "many": (0.01, 5.0), "wild": (0.002, 1000.0)}
 
 
 def rows(shape, freaks, n, rng):
-    right = rng.random(n) < 0.2
+    share, shift = SHAPES[shape]
+    right = rng.random(n) < share
     X = rng.standard_t(3, size=(n, 8)) if shape == "tails" else rng.normal(size=(n, 8))
-    X[right, :4] += SHIFT[shape]
+    X[right, :4] += shift
+    if shape == "rare":  # as far as it goes, and that differs from row to row
+        X[right, :4] += rng.exponential(1.0, (int(right.sum()), 4)) * shift
     target = right | (rng.random(n) < 0.5)
     share, out = FREAKS[freaks]
     for i in np.flatnonzero(~right & (rng.random(n) < share)):
@@ -62,9 +67,8 @@ def tails(share):
 
 def soft(k):
     def way(X):
-        centre = np.median(X, axis=0)
-        spread = (np.quantile(X, 0.84, axis=0) - np.quantile(X, 0.16, axis=0)) / 2.0
-        return lambda new: k * np.tanh((new - centre) / (k * spread))
+        bounds = Soft.of(Rows.of(X), k)
+        return lambda new: bounds(Rows.of(new)).source
 
     return way
 
@@ -75,13 +79,13 @@ def ranks(X):
     return lambda new: np.column_stack([np.interp(new[:, j], ordered[:, j], scores) for j in range(new.shape[1])])
 
 
-WAYS = {"as given": as_given} | {f"{k:g} standard deviations": deviations(k) for k in (2, 3, 4, 6)}
-WAYS |= {f"{share:g} in each tail": tails(share) for share in (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)}
-WAYS |= {f"tanh at {k:g} deviations": soft(k) for k in (2, 3)} | {"normal scores of ranks": ranks}
+WAYS = {"as given": as_given} | {f"cut at {k:g} standard deviations": deviations(k) for k in (2, 3)}
+WAYS |= {f"cut at {share:g} in each tail": tails(share) for share in (0.001, 0.005, 0.02)}
+WAYS |= {f"tanh at {k:g} deviations": soft(k) for k in (2, 3, 4, 6)} | {"normal scores of ranks": ranks}
 
 
 def measure(shape, freaks, seed):
-    rng = np.random.default_rng([seed, SHAPES.index(shape), list(FREAKS).index(freaks)])
+    rng = np.random.default_rng([seed, list(SHAPES).index(shape), list(FREAKS).index(freaks)])
     X, target = rows(shape, freaks, ROWS, rng)
     folds = np.array_split(rng.permutation(ROWS), 3)
     batches = [rows(shape, freaks, ROWS, rng) for _ in range(BATCHES)]

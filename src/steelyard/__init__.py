@@ -45,6 +45,8 @@ _HOMES = {
     "RefusedError": "statistics.promises.promise",
     "Report": "report",
     "q_values": "statistics.target_decoy",
+    "separate_q_values": "statistics.separate_search",
+    "winners": "statistics.competition",
 }
 __all__ = [
     "BiasDisplay",
@@ -83,7 +85,9 @@ __all__ = [
     "q_values",
     "quantification",
     "save",
+    "separate_q_values",
     "streams",
+    "winners",
 ]
 
 if TYPE_CHECKING:
@@ -114,8 +118,10 @@ if TYPE_CHECKING:
     from .quantification import Quantifier, StreamQuantifier
     from .report import Report
     from .saving import load, save
+    from .statistics.competition import winners
     from .statistics.frontier import Frontier, InfeasibleError
     from .statistics.promises.promise import RefusedError
+    from .statistics.separate_search import separate_q_values
     from .statistics.target_decoy import q_values
 
 

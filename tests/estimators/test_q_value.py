@@ -99,8 +99,9 @@ def test_sparse_rows_and_linear_coefficients():
     dense = sy.QValueClassifier(0.05, random_state=0).fit(X, target, groups)
     sparse = sy.QValueClassifier(0.05, random_state=0).fit(sp.csr_matrix(X), target, groups)
     assert np.allclose(dense.decision_function(X), sparse.decision_function(sp.csr_matrix(X)), atol=1e-3)
-    assert np.allclose(np.clip(X, *dense.bounds_) @ dense.coef_[0] + dense.intercept_, dense.decision_function(X))
-    whole = sy.QValueClassifier(0.05, clip=None, random_state=0).fit(X, target, groups)
+    c, b = dense.bounds_
+    assert np.allclose((c + b * np.tanh((X - c) / b)) @ dense.coef_[0] + dense.intercept_, dense.decision_function(X))
+    whole = sy.QValueClassifier(0.05, bound=None, random_state=0).fit(X, target, groups)
     assert np.allclose(X @ whole.coef_[0] + whole.intercept_, whole.decision_function(X))
 
 
@@ -159,7 +160,7 @@ def test_rows_are_dealt_to_folds_at_random_and_in_equal_shares(monkeypatch):
 
 def test_a_share_is_held_out_and_nothing_is_fitted_again(monkeypatch):
     X, target, _, _ = matches(0, 2000)
-    model = sy.QValueClassifier(0.05, clip=None, cv=0.3, random_state=0)
+    model = sy.QValueClassifier(0.05, bound=None, cv=0.3, random_state=0)
     (held,) = folds_of(monkeypatch, model, X, target)
     assert len(held) == 600
     rest = np.setdiff1d(np.arange(2000), held)

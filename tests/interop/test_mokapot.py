@@ -1,6 +1,8 @@
 """The q-value model in mokapot's own `brew`, from a PIN file, and as a plug-in of its command line."""
 
+import copy
 import logging
+import pickle
 import sys
 
 import numpy as np
@@ -10,6 +12,7 @@ pytest.importorskip("mokapot", reason="needs the extra: pip install '.[mokapot]'
 
 import mokapot
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 from steelyard import QValueClassifier
 from steelyard.interop.mokapot import Plugin, QValueModel
@@ -41,12 +44,38 @@ def brewed(pin, model, rng=1):
     return table[table["mokapot q-value"] <= 0.01], models
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "n_components": 20}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"rivals": False}, {"kernel": "rbf", "n_components": 20}], ids=str)
 def test_brew_accepts_at_least_what_its_own_model_does(pin, options):
     ours, models = brewed(pin, QValueModel(0.01, **options))
     theirs, _ = brewed(pin, mokapot.PercolatorModel(n_jobs=1, rng=1))
     assert len(ours) >= 0.97 * len(theirs) > 500
     assert all(model.is_trained and isinstance(model.estimator, QValueClassifier) for model in models)
+    assert all((model.score is not None) == model.rivals == (not options) for model in models)
+
+
+def test_a_row_is_scored_with_its_rivals(pin):
+    psms = mokapot.read_pin(str(pin))
+    model = QValueModel().fit(psms)
+    scores, spectrum = model.predict(psms), psms.data["ScanNr"].to_numpy()
+    X = model.scaler.transform(psms.features.to_numpy())
+    assert np.array_equal(scores, model.score(X, spectrum))
+    alone = copy.copy(psms)
+    alone._data = psms.data[::3]  # one row a spectrum
+    assert not np.allclose(scores[::3], model.predict(alone))
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(psms), scores)
+
+
+def test_what_is_not_trained_or_not_linear_is_said(pin):
+    psms = mokapot.read_pin(str(pin))
+    with pytest.raises(NotFittedError, match="untrained"):
+        QValueModel().predict(psms)
+    model = QValueModel().fit(psms)
+    psms._feature_columns = psms._feature_columns[:3]
+    with pytest.raises(ValueError, match="do not match"):
+        model.predict(psms)
+    with pytest.raises(ValueError, match="learns a linear model"):
+        QValueModel(rivals=True, kernel="rbf")
 
 
 def test_the_same_seed_gives_the_same_list(pin):
@@ -63,7 +92,7 @@ def test_every_row_is_trained_on_and_spectra_stay_together(pin, monkeypatch):
     monkeypatch.setattr(
         QValueClassifier, "fit", lambda self, X, y, groups: seen.append((X, y, groups)) or fit(self, X, y, groups)
     )
-    brewed(pin, QValueModel())
+    brewed(pin, QValueModel(rivals=False))
     assert [len(X) for X, _, _ in seen] == [6000, 6000, 6000]
     assert all(len(set(groups)) == 2000 for _, _, groups in seen)
 

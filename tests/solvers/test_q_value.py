@@ -59,7 +59,7 @@ def test_levelling_keeps_the_ranking_and_sets_the_scale():
 def test_the_threshold_of_the_longest_list_within_the_cap(table, max_q):
     scores, target = (np.array(column) for column in zip(*table, strict=True))
     scores = scores.astype(float)
-    found, count = qv._threshold(scores, steps.Matches(None, target, np.ones(len(target))), max_q)
+    found, count = qv.threshold(scores, steps.Matches(None, target, np.ones(len(target))), max_q)
     lists = [
         (target & (scores >= u)).sum() for u in scores
         if (~target & (scores >= u)).sum() <= max_q * (target & (scores >= u)).sum() and (target & (scores >= u)).any()

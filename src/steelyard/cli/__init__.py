@@ -1,4 +1,4 @@
-"""The command line: ``steelyard demo | measures | compare | report | fit | predict | quantify``.
+"""The command line: ``steelyard demo | measures | compare | report | fit | predict | quantify | decoys``.
 
 ``python -m steelyard`` is the same. Results go to standard output (with --json for machines), everything else to
 standard error. A mistake is one message without a traceback; exit codes are in `errors`.
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _commands() -> dict[str, Any]:
     """Loaded when one of them is called, so that --help is quick."""
-    from . import applying, commands, reporting, training
+    from . import applying, commands, decoys, reporting, training
 
     return {
         "demo": commands.demo,
@@ -48,6 +48,7 @@ def _commands() -> dict[str, Any]:
         "fit": training.fit,
         "predict": applying.predict,
         "quantify": applying.quantify,
+        "decoys": decoys.decoys,
     }
 
 

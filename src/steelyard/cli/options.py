@@ -31,7 +31,26 @@ def parser() -> argparse.ArgumentParser:
     quantify = commands.add_parser("quantify", help="how many of the new rows are of each class")
     _add_model(quantify)
     quantify.add_argument("--confidence", type=float, default=0.95)
+    _add_decoys(commands.add_parser("decoys", help="rescore peptide-spectrum matches and list what is accepted"))
     return made
+
+
+def _add_decoys(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", nargs="+", help="Percolator's pin, also .gz, or Parquet with the same columns")
+    command.add_argument(
+        "--max-q", type=float, default=0.01, help="the false-discovery rate to train and to report for"
+    )
+    command.add_argument(
+        "--proof", choices=("reset",), help="half of the decoys train and the others judge; needs --score"
+    )
+    command.add_argument("--score", help="with --proof: the feature by which matches of a spectrum compete beforehand")
+    command.add_argument("--decoy-prefix", help="of proteins, for a list of proteins; each competes with its decoy")
+    command.add_argument("--folds", type=int, default=3)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--out", type=Path, default=Path(), help="the folder for steelyard.psms.txt and so on")
+    command.add_argument("--decoys", action="store_true", help="lists of decoys too")
+    command.add_argument("--json", action="store_true", help="the counts for machines")
+    command.add_argument("--quiet", action="store_true")
 
 
 def _add_measures(command: argparse.ArgumentParser) -> None:

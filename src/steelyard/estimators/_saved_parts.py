@@ -35,7 +35,7 @@ from ..files.kinds import (
 from ..files.values import Description
 from ..measures import Constraint, Measure
 from ..rows import Rows
-from ..solvers.decoys.bounds import Bounds
+from ..solvers.decoys.bounds import Soft
 from ..solvers.decoys.landmarks import Landmarks
 from ..solvers.decoys.q_value import MatchScore
 from ..solvers.kernel.expansion import KernelExpansion, LinearScore
@@ -254,13 +254,9 @@ def _sound_expansion(made: KernelExpansion) -> None:
     fits(made.function.name in ("rbf", "poly"), "a kernel and its vectors")
 
 
-def _sound_bounds(made: Bounds) -> None:
-    fits(np.all(made.low <= made.high), "the ends of the bounds")
-
-
 def _sound_match(made: MatchScore) -> None:
     columns = len(made.w) if made.features is None else made.features.points.shape[1]
-    fits(made.bounds is None or len(made.bounds.low) == columns, "bounds and columns")
+    fits(not isinstance(made.bounds, Soft) or len(made.bounds.centre) == columns, "bounds and columns")
     if made.features is not None:
         fits(len(made.w) == sum(made.features.points.shape[1:] + made.features.whiten.shape[1:]), "landmarks and w")
 
@@ -280,11 +276,11 @@ SCORES = (
     ),
     frozen(Landmarks, {"points": Array("f8", "m", "d"), "whiten": Array("f8", "m", "r"), "gamma": POSITIVE}),
     # No threshold is low enough where no target may be accepted: the intercept is then minus infinity.
-    frozen(Bounds, {"low": Array("f8", "d"), "high": Array("f8", "d")}, _sound_bounds),
+    frozen(Soft, {"centre": Array("f8", "d"), "reach": Array("f8", "d", low=5e-324)}),
     frozen(
         MatchScore,
         {"w": VECTOR, "intercept": Number(real=True), "features": Maybe(Is(Landmarks)),
-         "bounds": IfThere(Maybe(Is(Bounds)))},
+         "bounds": IfThere(Maybe(Is(Soft)))},
         _sound_match,
     ),
     Description("Status", Status, lambda made: {"ended": int(made.ended), "where": made.where}, _make_status),

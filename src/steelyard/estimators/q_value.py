@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..rows import Rows
 from ..solvers.decoys import q_value
-from ..solvers.decoys.bounds import Bounds
+from ..solvers.decoys.bounds import Soft
 from ..solvers.decoys.reset import Parted, judged
 from ..solvers.decoys.steps import Aim
 from ..solvers.status import Ended
@@ -67,9 +67,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         Landmarks of the kernel: time grows with their square, memory with rows times landmarks.
     C : float, default=10.0
         Weight of the loss of a row against ``|w|^2 / 2``.
-    clip : float, default=0.02
-        The share of rows in each tail of a column whose values count as the quantile there, so that no single feature
-        carries a row to the top of a list; below 0.5. None takes the columns as they are.
+    bound : float, default=3.0
+        Deviations from its median at which a column levels off (``c + b tanh((x - c) / b)``), so that no single feature
+        carries a row to the top of a list. None takes the columns as they are.
     proof : {None, "reset"}, default=None
         "reset" trains with half of the decoys, drawn by coins, and judges the lists of the rows that were fitted by the
         other half, which training never saw: the mean share of wrong targets in them is then proven to be at most
@@ -99,9 +99,9 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         For each of them the targets accepted among rows left out, the mean over rates from half to twice `max_q` (or a
         double of it, where lists at `max_q` hold fewer than ten decoys).
     bounds_ : ndarray of shape (2, n_features)
-        The least and the largest value that count in each column, unless `clip` is None.
+        The c and the b of each column, unless `bound` is None.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
-        Of the columns within `bounds_`, where the model is linear (`kernel="linear"`, or a linear model won).
+        Of the columns as they level off, where the model is linear (`kernel="linear"`, or a linear model won).
     classes_ : ndarray of shape (2,)
     training_decoys_ : ndarray of bool of shape (n_samples,)
         With `proof`: the rows of `fit` that are decoys to train with. They take no part in lists.
@@ -132,7 +132,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         "gamma": (NOTHING, Words("scale", "auto"), POSITIVE),
         "n_components": (COUNT,),
         "C": (POSITIVE,),
-        "clip": (NOTHING, Number(0.0, 0.5, high_too=False, meaning="the share of rows in each tail")),
+        "bound": (NOTHING, POSITIVE),
         "proof": (NOTHING, Words("reset")),
         "decoys_per_target": (POSITIVE,),
         "solver": (Words(*SOLVERS),),
@@ -151,7 +151,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         gamma: Any = None,
         n_components: int = 50,
         C: float = 10.0,
-        clip: float | None = 0.02,
+        bound: float | None = 3.0,
         proof: str | None = None,
         decoys_per_target: float = 1.0,
         solver: str = "annealed",
@@ -166,7 +166,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         self.gamma = gamma
         self.n_components = n_components
         self.C = C
-        self.clip = clip
+        self.bound = bound
         self.proof = proof
         self.decoys_per_target = decoys_per_target
         self.solver = solver
@@ -227,7 +227,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             rows, seen, weight = rows.take(used), seen[used], weight[used]
         if parted is not None:
             max_q = parted.rate_to_learn(max_q)
-        bounds = None if self.clip is None else Bounds.of(rows, float(self.clip), weight)
+        bounds = None if self.bound is None else Soft.of(rows, float(self.bound), weight)
         rows = rows if bounds is None else bounds(rows)
         if self.solver == "stochastic":
             passes = int(self.max_iter)
@@ -277,11 +277,13 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         self.recipe_, self.held_out_ = found.recipe, found.held_out
         for name in ("coef_", "intercept_", "bounds_"):
             self.__dict__.pop(name, None)
-        if found.model.bounds is not None:
-            self.bounds_ = np.array([found.model.bounds.low, found.model.bounds.high])
+        soft, offset = found.model.bounds, found.model.intercept
+        if isinstance(soft, Soft):
+            self.bounds_ = np.array([soft.centre, soft.reach])
         if found.model.features is None:
-            self.coef_ = self._sign * found.model.w.reshape(1, -1)
-            self.intercept_ = self._sign * np.array([found.model.intercept])
+            if isinstance(soft, Soft):
+                offset = offset - float(found.model.w @ soft.at_zero)  # `Soft` is shifted to have 0 at 0
+            self.coef_, self.intercept_ = self._sign * found.model.w.reshape(1, -1), self._sign * np.array([offset])
         if self.verbose:
             counts = ", ".join(f"{name} {count:.0f}" for name, count in found.held_out.items())
             print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")

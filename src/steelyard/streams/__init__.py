@@ -12,15 +12,18 @@ from .checkpoint import Checkpoint, CheckpointError
 from .chunks import Chunk, from_arrays
 from .columns import Columns
 from .files import from_arrow, from_csv, from_parquet, from_svmlight
+from .matches import MatchTable, read_matches
 
 __all__ = [
     "Checkpoint",
     "CheckpointError",
     "Chunk",
     "Columns",
+    "MatchTable",
     "from_arrays",
     "from_arrow",
     "from_csv",
     "from_parquet",
     "from_svmlight",
+    "read_matches",
 ]

@@ -35,7 +35,7 @@ from ..status import SOLVED, Ended, Status
 from ..stream.learner import Learner
 from ..stream.problem import NeymanPearson, Pass, Problem
 from . import steps
-from .bounds import Bounds
+from .bounds import Columnwise
 from .landmarks import Landmarks, place
 from .steps import Aim, Matches, levelled
 
@@ -72,7 +72,7 @@ class MatchScore:
     w: Array
     intercept: float
     features: Landmarks | None = None
-    bounds: Bounds | None = None
+    bounds: Columnwise | None = None
 
     def __call__(self, X: Any) -> Array:
         rows = Rows.of(X)
@@ -133,10 +133,10 @@ def solve(
     if refit or not folds:
         models = learn(matches, aim, kernel if judged.recipe in (CURVED, CURVED_MEAN) else None)
     model = models[judged.recipe]
-    threshold, accepted = judged.cut or _threshold(model(matches.rows), matches, aim.max_q)
-    model = dataclasses.replace(model, intercept=model.intercept - threshold)
+    zero, accepted = judged.cut or threshold(model(matches.rows), matches, aim.max_q)
+    model = dataclasses.replace(model, intercept=model.intercept - zero)
     n_iter = aim.rounds * (len(folds) + bool(refit or not folds))
-    return QValueResult(model, accepted, judged.recipe, judged.held_out, n_iter, _status(model, accepted, aim.max_q))
+    return QValueResult(model, accepted, judged.recipe, judged.held_out, n_iter, status_of(model, accepted, aim.max_q))
 
 
 def counted(scores: Mapping[str, Array], matches: Matches, max_q: float) -> dict[str, Array]:
@@ -176,18 +176,21 @@ def learn(matches: Matches, aim: Aim, kernel: LandmarkKernel | None = None) -> d
     def level(w: Array) -> Array:
         return levelled(w, flat, aim.max_q)
 
-    starts = (steps.best_column(flat, aim), steps.logistic(flat, aim))
-    looped = max(
-        (steps.loop(flat, w, aim) for w in starts),
-        key=lambda w: steps.accepted_around(flat.rows.scores(w), flat, aim.max_q),
-    )
-    mixed = level(steps.mixture(flat, looped, aim))
+    loop, column = looped(flat, aim)
+    mixed = level(steps.mixture(flat, loop, aim))
     climbed = level(steps.annealed(flat, mixed, aim))
-    found = {"loop": level(looped), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
-    firm = steps.mixture(flat, looped, dataclasses.replace(aim, C=FIRM * aim.C))
-    found |= {"column": level(starts[0]), "firm": level(firm)}
+    found = {"loop": level(loop), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
+    firm = steps.mixture(flat, loop, dataclasses.replace(aim, C=FIRM * aim.C))
+    found |= {"column": level(column), "firm": level(firm)}
     models = {name: MatchScore(w[:-1], float(w[-1])) for name, w in found.items()}
     return models if kernel is None else models | _curved(matches, models["mixture"], aim, kernel)
+
+
+def looped(flat: Matches, aim: Aim) -> tuple[Array, Array]:
+    """The better of the loops from the best column and from all targets, and that column."""
+    starts = (steps.best_column(flat, aim), steps.logistic(flat, aim))
+    found = [steps.loop(flat, w, aim) for w in starts]
+    return max(found, key=lambda w: steps.accepted_around(flat.rows.scores(w), flat, aim.max_q)), starts[0]
 
 
 def _curved(matches: Matches, start: MatchScore, aim: Aim, kernel: LandmarkKernel) -> dict[str, MatchScore]:
@@ -226,9 +229,9 @@ def solve_stochastic(
     for number in range(passes):
         learner.learn(matches.rows, signs, matches.weight, Pass(shuffle=True, number=number, disposable=True))
     w = learner.direction()  # its own threshold does not matter: the rows are counted here
-    threshold, accepted = _threshold(matches.rows.scores(w), matches, max_q)
-    model = MatchScore(w, -threshold)
-    return QValueResult(model, accepted, "stochastic", {}, passes, _status(model, accepted, max_q))
+    zero, accepted = threshold(matches.rows.scores(w), matches, max_q)
+    model = MatchScore(w, -zero)
+    return QValueResult(model, accepted, "stochastic", {}, passes, status_of(model, accepted, max_q))
 
 
 # -- pieces ---------------------------------------------------------------------------------------------------------
@@ -253,7 +256,7 @@ def _judged(
     counts = counted(scores, judges, aim.max_q)
     recipe = choose(counts)
     held = {name: float(count.mean()) for name, count in counts.items()}
-    return _Judged(recipe, _threshold(scores[recipe], judges, aim.max_q), held), models
+    return _Judged(recipe, threshold(scores[recipe], judges, aim.max_q), held), models
 
 
 def _left_out(
@@ -271,7 +274,7 @@ def _left_out(
     return {name: np.concatenate(found) for name, found in scores.items()}, models
 
 
-def _status(model: MatchScore, accepted: float, max_q: float) -> Status:
+def status_of(model: MatchScore, accepted: float, max_q: float) -> Status:
     if not (np.isfinite(model.w).all() and np.isfinite(model.intercept)):
         return Status(Ended.TROUBLE, "the coefficients are not finite")
     if not accepted:
@@ -279,7 +282,7 @@ def _status(model: MatchScore, accepted: float, max_q: float) -> Status:
     return SOLVED
 
 
-def _threshold(scores: Array, matches: Matches, max_q: float) -> tuple[float, float]:
+def threshold(scores: Array, matches: Matches, max_q: float) -> tuple[float, float]:
     """Between the last accepted score of the longest list with ``D <= q T`` and the next one, and its targets.
 
     No 1 is added to the decoys here: this is the cap itself, not an estimate of what will be found."""
