@@ -347,3 +347,18 @@ def test_numbers_are_rounded_as_python_does(page):
         found = page.run("return arguments[0].map(x => fixed(x, arguments[1]))", given, digits)
         assert found == [f"{x:.{digits}f}" for x in given]
     assert page.run("return [fixed(-0.00001, 2), fixed(-1.25, 1), fixed(NaN, 1)]") == ["0.00", "−1.2", "–"]
+
+
+def test_the_view_of_a_notebook_works_in_its_frame(browser, report, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{report._repr_html_()}</body>", encoding="utf-8")
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    browser.switch_to.frame(0)
+    try:
+        shown = browser.execute_script("return document.getElementById('threshold-out').textContent")
+        assert shown == js_short(report.recommended_.threshold)
+        assert browser.execute_script("return document.querySelectorAll('#groups tbody tr').length") == 3
+    finally:
+        browser.switch_to.default_content()
+    assert browser.get_log("browser") == []
