@@ -29,6 +29,7 @@ import made_path_views
 import made_promises
 import made_qvalue
 import made_report
+import made_scale
 import made_structural
 import made_thresholds
 from made_tables import markdown
@@ -172,6 +173,7 @@ FROM = {  # tables made from a file of another name
     **made_faults.FROM,
     **made_neyman_pearson.FROM,
     **made_promises.FROM,
+    **dict.fromkeys(made_scale.TABLES, "cluster"),
 }
 TABLES = {
     "comparing": made_comparing.comparing_table,
@@ -218,4 +220,5 @@ TABLES = {
     **made_neural.TABLES,
     **made_neyman_pearson.TABLES,
     **made_promises.TABLES,
+    **made_scale.TABLES,
 }
