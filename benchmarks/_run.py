@@ -16,7 +16,9 @@ import sklearn
 
 import steelyard
 
-RESULTS = Path(__file__).parent / "results"
+QUICK = bool(os.environ.get("STEELYARD_QUICK"))  # set by ``python -m benchmarks --quick``
+RESULTS = Path(__file__).parent / "results" / ("quick" if QUICK else "")
+FEW = 2_000  # rows of a data set in a quick run
 
 
 def interleaved(jobs, repeats=5, clock=time.perf_counter):
@@ -54,7 +56,7 @@ def _cpuinfo():
 
 
 def write(name, figures, show=True):
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(exist_ok=True, parents=True)
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
     if show:

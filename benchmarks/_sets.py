@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
-from _run import data_folder
+from _run import FEW, QUICK, data_folder
 
 POSITIVE = {"letter": 0, "covertype": 7, "satimage": 3, "20news-bydate": 1}  # else the largest label
 SMALL = {  # class against the rest, where there are more than two
@@ -19,7 +19,8 @@ def raw(name):
             X = np.nan_to_num(np.ascontiguousarray(z["X"], dtype=np.float64))
         else:
             X = sp.csr_matrix((z["data"].astype(np.float64), z["indices"], z["indptr"]), shape=tuple(z["shape"]))
-        return X, z["y"]
+        kept = np.random.default_rng(0).permutation(len(z["y"]))[: FEW if QUICK else None]
+        return (X[kept], z["y"][kept]) if QUICK else (X, z["y"])
 
 
 def several_classes(name, most, fewest):

@@ -42,7 +42,7 @@ return [...document.querySelectorAll('article img')].filter(i => !i.closest('.sp
 """
 # At the wide size code that people copy is seen whole: which blocks are cut, and by how many pixels?
 CUT = """
-return [...document.querySelectorAll('article div.highlight-python pre, article div.highlight-default pre')]
+return [...document.querySelectorAll('article div.highlight-python pre')]
   .filter(p => p.scrollWidth > p.clientWidth + 1)
   .map(p => (p.scrollWidth - p.clientWidth) + ' pixels of ' + p.textContent.trim().slice(0, 40))
 """

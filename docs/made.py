@@ -13,6 +13,7 @@ from pathlib import Path
 import made_batch
 import made_class_learners
 import made_classes
+import made_coming_from
 import made_comparing
 import made_counting
 import made_counting_classes
@@ -62,6 +63,7 @@ def _everything(folder):
     copy_figures(folder)
     made_batch.figures(RESULTS, folder)
     made_front.figures(folder)
+    made_coming_from.texts(RESULTS, folder)
     made_classes.figures(folder)
     made_counting.figures(RESULTS, folder)
     made_inside.everything(folder)

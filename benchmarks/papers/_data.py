@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from _run import data_folder
+from _run import FEW, QUICK, data_folder
 
 # The positive class of each set, None for the larger label.
 POSITIVE = {
@@ -27,7 +27,7 @@ def problem(name, rows=60_000, seed=0, positive=None):
     y = found["y"]
     positive = POSITIVE[name] if positive is None else positive
     y = (y == (y.max() if positive is None else positive)).astype(int)
-    order = np.random.default_rng(seed).permutation(len(y))[:rows]
+    order = np.random.default_rng(seed).permutation(len(y))[: min(rows, FEW) if QUICK else rows]
     if "X" in found:
         X = found["X"][order].astype(np.float64)
         return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), y[order]

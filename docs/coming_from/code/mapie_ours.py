@@ -1,0 +1,16 @@
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import precision_score, recall_score
+
+import steelyard as sy
+import steelyard.measures as m
+
+X, y = make_classification(20_000, weights=[0.7], flip_y=0.1, random_state=0)
+model = LogisticRegression().fit(X[:2000], y[:2000])
+promised = sy.ThresholdClassifier(
+    model, m.Recall(), subject_to=m.Precision() >= 0.8, delta=0.1, cv="prefit"
+)
+promised.fit(X[2000:4000], y[2000:4000])
+called = promised.predict(X[4000:])
+print(f"precision {precision_score(y[4000:], called):.3f}", end=", ")
+print(f"recall {recall_score(y[4000:], called):.3f}")
