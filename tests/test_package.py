@@ -1,7 +1,10 @@
 """The package itself: light to import, with its doors where they are said to be."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +41,17 @@ def test_every_named_measure_is_exported():
     defined = {cls.__name__ for module in (classification, counting) for cls in vars(module).values() if is_named(cls)}
     assert defined == {cls.__name__ for cls in sy.measures.NAMED}
     assert defined < set(sy.measures.__all__)
+
+
+def test_one_version_everywhere():
+    root = Path(__file__).parent.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    cited = re.search(r"^version: (\S+)$", (root / "CITATION.cff").read_text(), re.M).group(1)
+    assert sy.__version__ == project == cited
+
+
+def test_types_are_shipped():
+    assert (Path(sy.__file__).parent / "py.typed").is_file()
 
 
 def is_named(thing):
