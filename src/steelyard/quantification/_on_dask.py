@@ -99,7 +99,7 @@ def _posteriors(part: Scored, at: Array) -> Array:
 
 def _likelihoods(part: Scored) -> Array:
     log_f = part[1].reshape(-1, part[1].shape[-1])
-    return np.exp(log_f - log_f.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(np.exp(log_f - log_f.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
 def _slope(part: Scored, p: float) -> float:
