@@ -134,16 +134,14 @@ def moved():
     out = []
     with local(2) as client:
         for n in (200_000, 800_000, 1_600_000):
-            dX, dy = collections(n, 16)
-            with Watch(client) as fit:
-                sy.MeasureClassifier(m.FBeta(1), C=C, loss="hinge", random_state=0).fit(dX, dy)
-            dX, dy = dX.persist(), dy.persist()
+            dX, dy = client.persist(collections(n, 16))
+            dask.distributed.wait([dX, dy])
             with Watch(client) as grid:
                 cost_sensitive.solve_grid(dX, 2 * dy - 1, PAIRS, [C], tol=1e-3)
             out.append({
-                "rows": n, "fit_rounds": fit.rounds, "fit_bytes": fit.moved,
-                "grid_rounds": grid.rounds, "grid_bytes": grid.moved, "bytes_of_X": n * COLUMNS * 8,
+                "rows": n, "grid_rounds": grid.rounds, "grid_bytes": grid.moved, "bytes_of_X": n * COLUMNS * 8
             })  # fmt: skip
+            print(out[-1], flush=True)
     return {"columns": COLUMNS, "partitions": 16, "workers": 2, "runs": out}
 
 
@@ -293,6 +291,16 @@ def memory():
 
 
 # -- faults ----------------------------------------------------------------------------------------------------------
+def pids_of_all(client, n_workers):
+    """Once those that died have been replaced."""
+    while True:
+        client.wait_for_workers(n_workers, timeout=60)
+        found = client.run(os.getpid, on_error="ignore")
+        if len(found) == n_workers:
+            return sorted(found.values())
+        time.sleep(0.5)
+
+
 def faults(runs=20):
     """A worker killed at moments spread over a fit, twenty times: the same bits, and no hang."""
     n, out = 200_000, []
@@ -303,8 +311,7 @@ def faults(runs=20):
         first = make().fit(dX, dy)
         took = time.perf_counter() - start
         for k in range(runs):
-            client.wait_for_workers(3, timeout=60)
-            pid = sorted(client.run(os.getpid).values())[k % 3]
+            pid = pids_of_all(client, 3)[k % 3]
             share = (k + 0.5) / runs
             timer = threading.Timer(share * took, os.kill, (pid, signal.SIGKILL))
             timer.start()

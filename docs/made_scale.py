@@ -60,13 +60,10 @@ def bytes_table(found):
             f"{one['bytes_of_X'] / 1e6:,.0f} MB",
             one["grid_rounds"],
             f"{one['grid_bytes'] / one['grid_rounds'] / 1e3:,.0f} kB",
-            one["fit_rounds"],
-            f"{one['fit_bytes'] / one['fit_rounds'] / 1e3:,.0f} kB",
         )
         for one in found["runs"]
     ]
-    header = ("rows", "X", "rounds of a grid", "bytes of one", "rounds of `MeasureClassifier`", "bytes of one")
-    return markdown(header, rows)
+    return markdown(("rows", "X", "rounds of a grid", "bytes of one round"), rows)
 
 
 @part("time")
