@@ -133,17 +133,15 @@ def equal():
 def moved():
     out = []
     with local(2) as client:
-        for n in (200_000, 400_000, 800_000, 1_600_000):
-            dX, dy = collections(n, 16)
-            with Watch(client) as fit:
-                sy.MeasureClassifier(m.FBeta(1), C=C, loss="hinge", random_state=0).fit(dX, dy)
-            dX, dy = dX.persist(), dy.persist()
+        for n in (200_000, 800_000, 1_600_000):
+            dX, dy = client.persist(collections(n, 16))
+            dask.distributed.wait([dX, dy])
             with Watch(client) as grid:
                 cost_sensitive.solve_grid(dX, 2 * dy - 1, PAIRS, [C], tol=1e-3)
             out.append({
-                "rows": n, "fit_rounds": fit.rounds, "fit_bytes": fit.moved,
-                "grid_rounds": grid.rounds, "grid_bytes": grid.moved, "bytes_of_X": n * COLUMNS * 8,
+                "rows": n, "grid_rounds": grid.rounds, "grid_bytes": grid.moved, "bytes_of_X": n * COLUMNS * 8
             })  # fmt: skip
+            print(out[-1], flush=True)
     return {"columns": COLUMNS, "partitions": 16, "workers": 2, "runs": out}
 
 
@@ -160,7 +158,7 @@ def _memory_seconds(X, signs, y):
     return out
 
 
-def _cluster_seconds(client, dX, dy):
+def _cluster_seconds(client, dX, dy, jobs=("grid", "classifier")):
     """With the partitions loaded, as the arrays in memory are."""
     dX, dy = client.persist([dX, dy])
     dask.distributed.wait([dX, dy])
@@ -169,6 +167,8 @@ def _cluster_seconds(client, dX, dy):
         "grid": lambda: cost_sensitive.solve_grid(dX, 2 * dy - 1, PAIRS, [C], tol=1e-3),
         "classifier": lambda: sy.MeasureClassifier(m.FBeta(1), C=C, loss="hinge", random_state=0).fit(dX, dy),
     }.items():
+        if name not in jobs:
+            continue
         with Watch(client) as watch:
             job()
         out[name] = {"wall": watch.wall, "cpu": watch.cpu, "rounds": watch.rounds}
@@ -179,16 +179,18 @@ def seconds():
     """2,000,000 x 50: in memory on one thread, and on workers by number and by partitions."""
     n, out = 2_000_000, []
     X, y = in_memory(n, 8)
-    memory = [_memory_seconds(X, 2 * y - 1, y) for _ in range(3)]
+    memory = [_memory_seconds(X, 2 * y - 1, y) for _ in range(1)]
+    print(memory, flush=True)
     best = {job: {clock: min(run[job][clock] for run in memory) for clock in ("wall", "cpu")} for job in memory[0]}
     del X, y
-    for workers, n_parts in ((1, 8), (2, 8), (4, 8), (1, 32)):
+    for workers, n_parts, jobs in (
+        (1, 8, ("grid", "classifier")), (2, 8, ("grid", "classifier")), (4, 8, ("grid",)), (1, 4, ("grid",)),
+        (1, 32, ("grid",)),
+    ):  # fmt: skip
         with local(workers) as client:
-            runs = [_cluster_seconds(client, *collections(n, n_parts)) for _ in range(2)]
-        took = {
-            job: {clock: min(run[job][clock] for run in runs) for clock in ("wall", "cpu", "rounds")} for job in runs[0]
-        }
+            took = _cluster_seconds(client, *collections(n, n_parts), jobs)
         out.append({"workers": workers, "partitions": n_parts, **took})
+        print(out[-1], flush=True)
     return {"rows": n, "columns": COLUMNS, "memory": best, "runs": out}
 
 
@@ -208,7 +210,7 @@ def scale():
             dX, dy = client.persist(collections(n, n_parts))
             dask.distributed.wait([dX, dy])
             best = None
-            for _ in range(3):
+            for _ in range(2):
                 with Watch(client) as watch:
                     sy.MeasureClassifier(m.FBeta(1), C=C, loss="hinge", random_state=0).fit(dX, dy)
                 run = {"rows": n, "partitions": n_parts, "wall": watch.wall, "cpu": watch.cpu, "rounds": watch.rounds}
@@ -226,26 +228,27 @@ def stream():
     """What merged streams lose against one: the measure on new rows, over ten seeds."""
     from steelyard.estimators import _online_on_dask as on_dask
 
-    kept, out = on_dask.A_STREAM, []
+    kept, losses = on_dask.A_STREAM, {}
     measures = {"F1": m.FBeta(1), "BAKLD": m.BAKLD(), "G-mean": m.GMean()}
-    n, d = 400_000, 20
-    try:
+    n, d, seeds = 400_000, 20, 10
+    for seed in range(seeds):
+        X, y = in_memory(n, 64, seed, d)
+        new, truth = rows_of(seed, 10_000, 200_000, d)
+        dX, dy = da.from_array(X, chunks=(n // 64, -1)), da.from_array(y, chunks=n // 64)
         for name, measure in measures.items():
-            for streams in (2, 4, 16, 64):
-                losses = []
-                for seed in range(10):
-                    X, y = in_memory(n, 64, seed, d)
-                    new, truth = rows_of(seed, 10_000, 200_000, d)
-                    dX, dy = da.from_array(X, chunks=(n // 64, -1)), da.from_array(y, chunks=n // 64)
-                    on_dask.A_STREAM = n // streams
-                    one = sy.OnlineClassifier(measure, random_state=seed).fit(X, y)
-                    merged = sy.OnlineClassifier(measure, random_state=seed).fit(dX, dy)
-                    losses.append(measure.score(truth, one.predict(new)) - measure.score(truth, merged.predict(new)))
-                error = float(np.std(losses, ddof=1) / np.sqrt(len(losses)))
-                out.append({"measure": name, "streams": streams, "loss": float(np.mean(losses)), "error": error})
-    finally:
-        on_dask.A_STREAM = kept
-    return {"rows": n, "columns": d, "seeds": 10, "runs": out}
+            one = sy.OnlineClassifier(measure, random_state=seed).fit(X, y)
+            reached = measure.score(truth, one.predict(new))
+            for streams in (2, 8, 64):
+                on_dask.A_STREAM = n // streams
+                merged = sy.OnlineClassifier(measure, random_state=seed).fit(dX, dy)
+                losses.setdefault((name, streams), []).append(reached - measure.score(truth, merged.predict(new)))
+    on_dask.A_STREAM = kept
+    out = [
+        {"measure": name, "streams": streams, "loss": float(np.mean(lost)),
+         "error": float(np.std(lost, ddof=1) / np.sqrt(seeds))}
+        for (name, streams), lost in losses.items()
+    ]  # fmt: skip
+    return {"rows": n, "columns": d, "seeds": seeds, "runs": out}
 
 
 # -- more than memory ------------------------------------------------------------------------------------------------
@@ -288,9 +291,19 @@ def memory():
 
 
 # -- faults ----------------------------------------------------------------------------------------------------------
+def pids_of_all(client, n_workers):
+    """Once those that died have been replaced."""
+    while True:
+        client.wait_for_workers(n_workers, timeout=60)
+        found = client.run(os.getpid, on_error="ignore")
+        if len(found) == n_workers:
+            return sorted(found.values())
+        time.sleep(0.5)
+
+
 def faults(runs=20):
     """A worker killed at moments spread over a fit, twenty times: the same bits, and no hang."""
-    n, out = 300_000, []
+    n, out = 200_000, []
     make = lambda: sy.MeasureClassifier(m.FBeta(1), C=C, loss="hinge", random_state=0)
     with local(3) as client:
         dX, dy = collections(n, 12, n_cols=20)
@@ -298,8 +311,7 @@ def faults(runs=20):
         first = make().fit(dX, dy)
         took = time.perf_counter() - start
         for k in range(runs):
-            client.wait_for_workers(3, timeout=60)
-            pid = sorted(client.run(os.getpid).values())[k % 3]
+            pid = pids_of_all(client, 3)[k % 3]
             share = (k + 0.5) / runs
             timer = threading.Timer(share * took, os.kill, (pid, signal.SIGKILL))
             timer.start()

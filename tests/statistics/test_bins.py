@@ -24,9 +24,9 @@ def scored(seed):
 def search(scores, y, weight, edges=None):
     half = len(y) // 2
 
-    def ask(edges):
+    def ask(edges, whole):
         parts = (slice(None, half), slice(half, None))
-        one, other = (Tally.of(scores[p], y[p], None if weight is None else weight[p], edges) for p in parts)
+        one, other = (Tally.of(scores[p], y[p], None if weight is None else weight[p], edges, whole) for p in parts)
         return one + other
 
     found = Search(ask)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..elsewhere.line_search import flat_point
 from ..elsewhere.losses import share_of, value_of
-from .part import Fold, Part, _by_class
+from .part import Fold, Part, by_class
 
 if TYPE_CHECKING:
     from .rows import DaskRows
@@ -83,7 +83,7 @@ class DaskClassRisks:
 def _risks_at(part: Part, fold: Fold | None, loss: str, W: Array) -> tuple[Array]:
     found = np.zeros((len(W), 2))
     for block in part.kept(fold).blocks():
-        found += _by_class(block, value_of(loss, block.slacks(W)))
+        found += by_class(block, value_of(loss, block.slacks(W)))
     return (found,)
 
 
@@ -93,7 +93,7 @@ def _cuts(part: Part, fold: Fold | None, loss: str, W: Array) -> tuple[Array, Ar
     for block in part.kept(fold).blocks():
         z = block.slacks(W)
         share = share_of(loss, z)
-        h += _by_class(block, value_of(loss, z) + share * (1.0 - z))
+        h += by_class(block, value_of(loss, z) + share * (1.0 - z))
         weight = np.ones(block.n) if block.weight is None else block.weight
         for side, of_class in enumerate((block.y < 0, block.y > 0)):
             g[:, side] -= block.pull(share * (weight * of_class)[:, None])

@@ -117,11 +117,11 @@ def read(part: Part, fold: Fold | None, loss: str, models: tuple[Array, Array, A
         value, share = value_of(loss, z), share_of(loss, z, mu)
         dual += (cost * dual_term(loss, z, value, share)).sum(0)
         v += block.pull(cost * share)
-        risk += _by_class(block, value)
+        risk += by_class(block, value)
     return risk, dual, v
 
 
-def _by_class(block: Part, value: Array) -> Array:
+def by_class(block: Part, value: Array) -> Array:
     """Sums over the rows of each class, (k, 2), negative first."""
     lost = value if block.weight is None else value * block.weight[:, None]
     positive = block.y > 0

@@ -33,7 +33,7 @@ class Scored:
 def search(ask: Callable[..., Any], n_parts: int, w: Array | None = None) -> Search:
     """All thresholds of the scores by w, or of those that are there; ``ask(function, *given, combine=...)``."""
     some = np.concatenate(ask(spread, w, max(2, EDGES // n_parts)))
-    found = Search(lambda edges: Tally(*ask(tally, w, edges, combine=tallied)))
+    found = Search(lambda edges, whole: Tally(*ask(tally, w, edges, whole, combine=tallied)))
     found.begin(np.unique(some))
     return found
 
@@ -44,9 +44,9 @@ def spread(part: Part | Scored, fold: Fold | None, w: Array | None, count: int) 
     return [ranked[np.linspace(0, len(ranked) - 1, count).astype(int)] if len(ranked) else ranked]
 
 
-def tally(part: Part | Scored, fold: Fold | None, w: Array | None, edges: Array) -> tuple[Any, ...]:
+def tally(part: Part | Scored, fold: Fold | None, w: Array | None, edges: Array, whole: bool = True) -> tuple[Any, ...]:
     scored = _scored(part, fold, w)
-    found = Tally.of(scored.scores, scored.is_positive, scored.weight, edges)
+    found = Tally.of(scored.scores, scored.is_positive, scored.weight, edges, whole)
     return found.mass, found.low, found.high, found.n_rows
 
 

@@ -38,7 +38,14 @@ class Tally:
     n_rows: int
 
     @classmethod
-    def of(cls, scores: Array, is_positive: NDArray[np.bool_], weight: Array | None, edges: Array) -> Tally:
+    def of(
+        cls, scores: Array, is_positive: NDArray[np.bool_], weight: Array | None, edges: Array, whole: bool = True
+    ) -> Tally:
+        """`whole` asks for what lies outside the edges too; finer bins of a few do not, and nobody sorts the rest."""
+        if not whole:
+            inside = np.flatnonzero((scores > edges[0]) & (scores <= edges[-1]))
+            scores, is_positive = scores[inside], is_positive[inside]
+            weight = None if weight is None else weight[inside]
         order = np.argsort(scores, kind="stable")
         ranked = scores[order]
         starts = np.concatenate([[0], np.searchsorted(ranked, edges, side="right"), [len(ranked)]])
@@ -62,7 +69,7 @@ class Tally:
         return Tally(self.mass[kept], self.low[kept], self.high[kept], self.n_rows)
 
 
-Ask = Callable[[Array], Tally]
+Ask = Callable[[Array, bool], Tally]  # edges, and whether what lies outside them is wanted
 
 
 @dataclass
@@ -74,7 +81,7 @@ class Search:
     rounds: int = 0
 
     def begin(self, edges: Array) -> None:
-        self.bins = self._asked(edges).filled()
+        self.bins = self._asked(edges, True).filled()
         if not len(self.bins.low):
             raise ValueError("there are no rows to set a threshold on")
         negative, positive = self.bins.mass.sum(0)
@@ -83,9 +90,9 @@ class Search:
             raise ValueError(f"none of the {self.bins.n_rows} scored rows is {which} (with weight): rates need both")
         self.coarse = self.frontier()
 
-    def _asked(self, edges: Array) -> Tally:
+    def _asked(self, edges: Array, whole: bool) -> Tally:
         self.rounds += 1
-        return self.ask(edges)
+        return self.ask(edges, whole)
 
     def frontier(self) -> Frontier:
         """The points between bins, and the two ends."""
@@ -145,7 +152,7 @@ class Search:
         inside = low[:, None] * (1.0 - share) + high[:, None] * share  # the first is `low`: it ends a bin of its own
         inside = np.clip(inside, low[:, None], np.nextafter(high, -np.inf)[:, None])
         edges = np.unique(np.concatenate([np.nextafter(low, -np.inf), inside.ravel(), high]))
-        finer = self._asked(edges)
+        finer = self._asked(edges, False)
         # What lies in one of the bins that were cut takes its place; the rest is known already.
         owner = np.searchsorted(low, finer.high, side="right") - 1
         inside_one = (finer.low <= finer.high) & (owner >= 0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...elsewhere import is_tensor
+from ...elsewhere import is_dask
 from ...elsewhere.models import Source
 from ...elsewhere.newton import Lockstep
 from ..status import SOLVED, Ended, Status
@@ -57,14 +57,14 @@ def solve(
 
 def _source(X: Any, y: Any, sample_weight: Any) -> Source:
     """Neither torch nor Dask is imported before there is something of theirs."""
-    if is_tensor(X) or type(X).__name__ == "TensorRows":
-        from ...tensors.rows import SignedRows, TensorRows
-        from ...tensors.source import OnDevice
+    if is_dask(X) or hasattr(X, "rounds"):
+        from ...distributed.table import signed
 
-        return OnDevice(SignedRows.of(TensorRows.of(X), y, sample_weight))
-    from ...distributed.table import signed
+        return signed(X, y, sample_weight)
+    from ...tensors.rows import SignedRows, TensorRows
+    from ...tensors.source import OnDevice
 
-    return signed(X, y, sample_weight)
+    return OnDevice(SignedRows.of(TensorRows.of(X), y, sample_weight))
 
 
 def _by_newton(grid: Grid, data: Source) -> list[Ending]:
