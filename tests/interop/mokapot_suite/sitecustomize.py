@@ -1,12 +1,9 @@
 """mokapot with our model in place of its own, for its own test suite: on PYTHONPATH, in every process that it starts.
 
-    PYTHONPATH=tests/interop/mokapot_suite pytest -k "$(cat tests/interop/mokapot_suite/selected)" mokapot-0.10.0/tests
+PYTHONPATH=.../tests/interop/mokapot_suite pytest tests    (in the source of mokapot; .ci/run has the selection)
 """
 
 import sys
-
-import mokapot
-import mokapot.mokapot
 
 from steelyard.interop.mokapot import QValueModel
 
