@@ -207,6 +207,8 @@ TABLES = {
     "qvalue_recipes": made_qvalue.recipes_table,
     "qvalue_choice": made_qvalue.choice_table,
     "qvalue_mokapot": made_qvalue.mokapot_table,
+    "qvalue_entrapment": made_qvalue.entrapment_table,
+    "qvalue_bounds": made_qvalue.bounds_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
     "structural": made_structural.structural_table,

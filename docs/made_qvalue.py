@@ -69,13 +69,67 @@ def recipes_table(found):
     return markdown(("", "q <=", "chosen", "fits"), rows)
 
 
+THEIRS = "mokapot's PercolatorModel"
+
+
 def mokapot_table(found):
-    rates, seeds = [str(rate) for rate in found["rates"]], found["seeds"].values()
+    """Means, and differences to mokapot's own model on the same seeds with their standard errors."""
+    rates = [str(rate) for rate in found["rates"]]
+    return "\n\n".join(_brewed(name, seeds, rates) for name, seeds in found["tables"].items())
+
+
+def _brewed(name, seeds, rates):
     rows = []
-    for model in next(iter(seeds)):
-        counts = {rate: np.array([seed[model][rate] for seed in seeds if model in seed]) for rate in rates}
-        rows.append((model, *(f"{c.mean():,.0f} ({c.min():,} to {c.max():,})" for c in counts.values())))
-    return markdown(("accepted at q <=", *rates), rows) + f"\n\nMean (range) over {len(seeds)} seeds of `brew`."
+    for model in dict.fromkeys(model for seed in seeds.values() for model in seed):
+        both = [seed for seed in seeds.values() if model in seed and THEIRS in seed]
+        if len(both) < 2:
+            continue
+        cells = []
+        for rate in rates:
+            ours, theirs = (np.array([seed[m][rate] for seed in both], dtype=float) for m in (model, THEIRS))
+            cells.append(f"{ours.mean():,.0f}{_difference(ours, theirs) if model != THEIRS else ''}")
+        cpu = np.median([seed[model]["cpu_s"] for seed in both])
+        rows.append((model, *cells, f"{cpu:.1f} s", len(both)))
+    header = ("accepted at q <=", *rates, "CPU time of brew", "seeds")
+    return f"**{name}**\n\n" + markdown(header, rows)
+
+
+def _difference(ours, theirs):
+    if not theirs.mean():
+        return ""
+    percent = 100 * (ours - theirs) / theirs.mean()
+    return f" ({percent.mean():+.1f} ± {percent.std(ddof=1) / np.sqrt(len(percent)):.1f} %)"
+
+
+def entrapment_table(found):
+    """The share of wrong targets that each method really had in its lists, and the targets in them."""
+    parts = []
+    for case, rates in found["draws"].items():
+        rows = []
+        for method in next(iter(rates.values())):
+            cells = []
+            for held in rates.values():
+                counts = np.array(list(held[method].values()), dtype=float)
+                share = counts[:, 1] / np.maximum(counts[:, 0], 1.0)
+                error = share.std(ddof=1) / np.sqrt(len(share))
+                cells += [f"{share.mean():.4f} ± {error:.4f}", f"{counts[:, 0].mean():,.0f}"]
+            rows.append((method, *cells, len(counts)))
+        header = ["", *(text for rate in rates for text in (f"wrong, for {rate}", "accepted")), "draws"]
+        parts.append(f"**{case}**\n\n" + markdown(header, rows))
+    return "\n\n".join(parts)
+
+
+def bounds_table(found):
+    """Accepted at the first rate, by shape and freaks, the mean over seeds."""
+    cases, rate = {}, str(found["rates"][0])
+    for key, ways in found["sets"].items():
+        cases.setdefault(key.rsplit(" ", 1)[0], []).append(ways)
+    rows = [
+        (way, *(f"{np.mean([one[way][rate] for one in case]):,.0f}" for case in cases.values()))
+        for way in next(iter(found["sets"].values()))
+    ]
+    seeds = min(map(len, cases.values()))
+    return markdown((f"accepted at q <= {rate}", *cases), rows) + f"\n\nMean over {seeds} seeds."
 
 
 def choice_table(found):

@@ -1,0 +1,85 @@
+"""The rate that is really kept, where the truth is known: proven, cross-validated, and learned on the very rows judged.
+
+Given are one row a spectrum, right targets, and wrong ones that are a target or a decoy by a coin; two columns tell the
+right ones and the others say nothing (many of them, few rows: *noisy*; or few, many rows: *plain*). Each draw every
+method makes its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target count as 0.
+
+    python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1]
+
+Results are added to ``results/qvalue_entrapment.json`` every ten draws.
+"""
+
+import json
+import sys
+import warnings
+
+import numpy as np
+
+import steelyard as sy
+from _run import RESULTS, machine
+from qvalue import percolator
+
+RATES = (0.01, 0.05)
+CASES = {"noisy": (800, 0.4, 40), "plain": (2000, 0.4, 4)}  # rows, share that is right, columns that say nothing
+
+
+def drawn(n, right, noise, rng):
+    is_right = rng.random(n) < right
+    X = rng.normal(size=(n, 2 + noise))
+    X[is_right, :2] += [3.0, 2.0]
+    return X, is_right | (rng.random(n) < 0.5), is_right
+
+
+def in_sample(X, target, rate, seed):
+    """Percolator's loop, and its own rows in the list."""
+    return target & (sy.q_values(percolator(X, target, None, max(rate, 0.05), 5)(X), target) <= rate)
+
+
+def across_folds(X, target, rate, seed):
+    """Percolator's: each third scored by a loop on the others, scales made equal, one list."""
+    fold, scores = np.random.default_rng(seed).integers(0, 3, len(X)), np.empty(len(X))
+    for k in range(3):
+        rest = fold != k
+        found = percolator(X[rest], target[rest], None, max(rate, 0.05), 5)(X[~rest])
+        passed = found[target[~rest] & (sy.q_values(found, target[~rest]) <= max(rate, 0.05))]
+        zero = passed.min() if len(passed) else found.max()
+        scores[~rest] = (found - zero) / max(1e-12, zero - np.median(found[~target[~rest]]))
+    return target & (sy.q_values(scores, target) <= rate)
+
+
+def ours(**options):
+    def accepted(X, target, rate, seed):
+        return sy.QValueClassifier(rate, random_state=seed, **options).fit(X, target).accepted(X, target)
+
+    return accepted
+
+
+METHODS = {
+    "Percolator loop, on its own rows": in_sample,
+    "Percolator loop, across three folds": across_folds,
+    "QValueClassifier, on its own rows": ours(),
+    'QValueClassifier(proof="reset")': ours(proof="reset"),
+}
+
+
+def main(arguments):
+    warnings.simplefilter("ignore")
+    first, last = (int(a) for a in arguments) if arguments else (0, 1000)
+    path = RESULTS / "qvalue_entrapment.json"
+    draws = json.loads(path.read_text())["draws"] if path.exists() else {}
+    for draw in range(first, last):
+        for number, (case, (n, right, noise)) in enumerate(CASES.items()):
+            X, target, is_right = drawn(n, right, noise, np.random.default_rng([draw, number]))
+            for rate in RATES:
+                for method, accept in METHODS.items():
+                    accepted = accept(X, target, rate, draw)
+                    wrong = int((accepted & ~is_right).sum())
+                    held = draws.setdefault(case, {}).setdefault(str(rate), {}).setdefault(method, {})
+                    held[str(draw)] = [int(accepted.sum()), wrong]
+        if draw % 10 == 9 or draw == last - 1:
+            path.write_text(json.dumps({"machine": machine(), "rates": RATES, "draws": draws}) + "\n")
+            print(draw, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
