@@ -1,8 +1,8 @@
 """All benchmarks: ``python -m benchmarks`` lists them, ``python -m benchmarks promise online`` runs some, ``all`` all.
 
 ``--quick`` is for a look whether they still run: fewer rows, splits, seeds and runs, and results in ``results/quick``
-that no page shows. What is cut are the constants at the top of a file whose names are in `CUT`, the numbers that its own
-arguments ask for, and the rows of the shared data sets.
+that no page shows. What is cut are the constants at the top of a file whose names are in `CUT`, the numbers that its
+own arguments ask for, and the rows of the shared data sets.
 """
 
 import argparse
