@@ -89,8 +89,9 @@ def computed(wanted: Any, patience: float = PATIENCE) -> Any:
 def _watched(client: Any, future: Any, patience: float) -> Any:
     from concurrent.futures import CancelledError
 
-    from distributed import TimeoutError as NotYet
     from distributed.scheduler import KilledWorker
+
+    from distributed import TimeoutError as NotYet
 
     alone_since: float | None = None
     while True:
@@ -112,11 +113,16 @@ def _watched(client: Any, future: Any, patience: float) -> Any:
             continue
         alone_since = alone_since or time.monotonic()
         if time.monotonic() - alone_since > patience:
-            raise ClusterLostError(f"for {patience:.0f} seconds the cluster has had no worker. {GO_ON}")
+            raise ClusterLostError(
+                f"for {patience:.0f} seconds the cluster has had no worker that runs: they are gone, or paused for lack "
+                f"of memory (then give smaller partitions, or more memory). {GO_ON}"
+            )
 
 
 GO_ON = "Start the cluster again and call fit again: with checkpoint=... it goes on from the last round"
 
 
 def _n_workers(client: Any) -> int:
-    return len(client.scheduler_info(n_workers=-1)["workers"])
+    """Those that run: one that is paused takes no task, and may never go on."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return sum(worker.get("status", "running") == "running" for worker in workers)
