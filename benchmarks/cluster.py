@@ -134,7 +134,7 @@ def equal():
 def moved():
     out = []
     with local(2) as client:
-        for n in (100_000, 400_000, 800_000):
+        for n in (100_000, 400_000, 1_600_000):
             dX, dy = collections(n, 16)
             rows = signed(dX, 2 * dy - 1)
             rows.share_called(np.zeros(COLUMNS), 0.0)  # a round, so that the partitions are where they stay

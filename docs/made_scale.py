@@ -19,11 +19,16 @@ CLUSTERS = {"16 machines of 16 cores": 256, "100 machines of 64 cores": 6_400}
 NO = "*No results yet: run `python benchmarks/cluster.py`.*"
 
 
+def is_whole(name, found):
+    """A model is not made of too few runs."""
+    return name != "scale" or len(found["runs"]) > MAKING
+
+
 def part(name):
     """A table of one part of the file, if it has been run."""
 
     def decorate(make):
-        return lambda found: make(found[name]) if name in found else NO
+        return lambda found: make(found[name]) if name in found and is_whole(name, found[name]) else NO
 
     return decorate
 

@@ -114,8 +114,8 @@ def _watched(client: Any, future: Any, patience: float) -> Any:
         alone_since = alone_since or time.monotonic()
         if time.monotonic() - alone_since > patience:
             raise ClusterLostError(
-                f"for {patience:.0f} seconds the cluster has had no worker that runs: they are gone, or paused for lack "
-                f"of memory (then give smaller partitions, or more memory). {GO_ON}"
+                f"for {patience:.0f} seconds the cluster has had no worker that runs: all are gone, or paused for "
+                f"lack of memory (then give smaller partitions, or more memory). {GO_ON}"
             )
 
 
