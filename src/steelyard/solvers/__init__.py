@@ -6,7 +6,7 @@ stream      problem, settings, learner, mini_batch, rare_class
 path        exact, approximate, sign_changes
 kernel      smo, neyman_pearson, minimax
 structural  cutting_planes, confusion
-decoys      q_value, steps, landmarks
+decoys      rivals, reset, q_value, steps, bounds, landmarks
 """
 
 from .linear import cost_sensitive
