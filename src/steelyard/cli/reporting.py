@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from .. import saving
 from ..comparison.contenders import HELD_OUT, Task, automatic
+from ..comparison.judging import few_threads
 from ..comparison.preparing import preparation
 from ..estimators._users import part_of
 from ..files import replace
@@ -76,7 +77,8 @@ def _models(given: Namespace, table: Labelled, train: Any) -> tuple[Any, dict[st
     else:
         model = fitted(given, measure, goal, prepare, part)
     beside = automatic(Task(measure, random_state=given.seed, pos_label=positive), preparation(part.X, impute=True))
-    models = {"model": model} | {name: beside[name].fit(part.X, part.y) for name in BESIDE}
+    with few_threads(len(part.y)):
+        models = {"model": model} | {name: beside[name].fit(part.X, part.y) for name in BESIDE}
     whole = {name: with_reader(table.reader, one) for name, one in models.items()}
     return whole.pop("model"), whole
 
