@@ -11,44 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .arithmetic import prevalence, tnr, tpr
-from .classification import (
-    MCC,
-    Accuracy,
-    BalancedAccuracy,
-    FBeta,
-    GMean,
-    Jaccard,
-    Precision,
-    Recall,
-    Specificity,
-)
 from .constraints import Constraint
 from .expression import Measure
-from .lifted import macro, micro
+from .known_names import BY_NAME
 from .parsing import parse_measure
-
-# scikit-learn's names for `scoring=`, as far as they are of labels, and those of imbalanced-learn.
-BY_NAME: dict[str, Callable[[], Measure]] = {
-    "accuracy": Accuracy,
-    "balanced_accuracy": BalancedAccuracy,
-    "f1": lambda: FBeta(1),
-    "f2": lambda: FBeta(2),
-    "f0.5": lambda: FBeta(0.5),
-    "precision": Precision,
-    "recall": Recall,
-    "sensitivity": Recall,
-    "specificity": Specificity,
-    "jaccard": Jaccard,
-    "matthews_corrcoef": MCC,
-    "mcc": MCC,
-    "geometric_mean": GMean,
-    "g_mean": GMean,
-    "f1_macro": lambda: macro(FBeta(1)),
-    "f1_micro": lambda: micro(FBeta(1)),
-    "precision_macro": lambda: macro(Precision()),
-    "recall_macro": lambda: macro(Recall()),
-    "jaccard_macro": lambda: macro(Jaccard()),
-}
 
 
 def measure_of(given: Any) -> Measure:

@@ -6,9 +6,10 @@
     atom  := number | word | name | name "(" [argument ("," argument)*] ")" | "(" sum ")"
     argument := [name "="] sum
 
-A name is a rate (`tpr`, `fnr`, ...), a named measure or a function of `steelyard.measures`, and nothing else; a word
-is in quotes, as the label in ``of("spam", FBeta(1))``. What a measure prints is read back as the same measure. Text
-that is longer or deeper than people write is refused, so that no text can take long.
+A name is a rate (`tpr`, `fnr`, ...), a named measure or a function of `steelyard.measures`, or one of `known_names`
+("precision", "f1"), and nothing else; a word is in quotes, as the label in ``of("spam", FBeta(1))``. What a measure
+prints is read back as the same measure. Text that is longer or deeper than people write is refused, so that no text can
+take long.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from . import functions, groups, lifted
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
 from .constraints import Constraint
 from .expression import Measure
+from .known_names import BY_NAME
 from .operators import as_measure
 
 LONGEST, DEEPEST = 2_000, 40  # characters and brackets: an expression that people write has some hundred and five
@@ -76,6 +78,8 @@ def parse_constraints(text: str) -> tuple[Constraint, ...]:
 
     >>> parse_constraints("fpr <= 0.01, Precision() >= 0.9")
     (fpr <= 0.01, Precision() >= 0.9)
+    >>> parse_constraints("precision >= 0.8, recall >= 0.5")
+    (Precision() >= 0.8, Recall() >= 0.5)
     """
     parser = _Parser(text)
     found: tuple[Constraint, ...] = parser.whole(parser.constraints)
@@ -189,7 +193,7 @@ class _Parser:
             return RATES[name]
         if name in FLAGS:
             return FLAGS[name]
-        make = self.named.get(name) or FUNCTIONS.get(name)
+        make = self.named.get(name) or FUNCTIONS.get(name) or BY_NAME.get(name)
         if make is None:
             raise self._error(f"there is no measure {name!r}; `steelyard measures` lists them", token.at)
         if not self._take("("):
