@@ -6,6 +6,7 @@ our classifier or inside it (scalers, encoders, a scikit-learn model whose thres
 what is ours is written here, in a few nodes:
 
     linear       scores = X coef' + intercept                         label by sign, of several classes by the largest
+                 (of q-values, of columns that level off)
     kernel       scores = k(X, vectors) coef' + bias - threshold
     threshold    score of the model > best_threshold_;  log-probabilities + offsets_, the largest
 
@@ -177,6 +178,10 @@ def _linear(graph: _Graph, model: Any, x: str) -> str:
         coef = model._sign * model._score.w.reshape(1, -1)  # a precomputed kernel has no coef_
     else:
         coef = np.asarray(model.coef_, dtype=np.float64)
+    if isinstance(model, QValueClassifier) and hasattr(model, "bounds_"):  # c + b tanh((x - c) / b)
+        centre, reach = model.bounds_
+        away = graph.add("Tanh", graph.add("Div", graph.add("Sub", x, centre.copy()), reach.copy()))
+        x = graph.add("Add", graph.add("Mul", away, reach.copy()), centre.copy())
     products = graph.add("MatMul", x, np.ascontiguousarray(coef.T))
     return graph.add("Add", products, np.asarray(model.intercept_, dtype=np.float64))
 

@@ -60,8 +60,8 @@ def checks(measure: Any = None, subject_to: Any = None, *, delta: float = 0.05) 
     >>> X, y = make_classification(4000, weights=[0.95], flip_y=0.05, random_state=0)
     >>> report = skore.evaluate(LogisticRegression(), X, y, splitter=0.5)
     >>> report.checks.add(checks("f1", fpr <= 0.01))
-    >>> sorted(report.checks.summarize(fast_mode=True).frame().query("code.str.startswith('SY')")["section"])
-    ['issue', 'issue']
+    >>> len(report.checks.summarize(fast_mode=True).frame().query("code.str.startswith('SY')"))
+    2
     """
     chosen = FBeta(1) if measure is None else measure_of(measure)
     limits = as_constraints(subject_to)
