@@ -200,7 +200,7 @@ RETURNS = {
         "Lower and upper ends for the rows of the window.",
     ),
     "StreamQuantifier.region": ("PrevalenceRegion", "For all classes at once, of the window."),
-    "ThresholdClassifier.report": ("Report", "Every figure with its interval; prints as a table."),
+    "ThresholdClassifier.report": ("Figures", "Every figure with its interval; prints as a table."),
     "Watch.e_values": ("dict", "The fortune staked against each constraint; ``1/level`` is an alarm."),
     "Watch.intervals": ("dict", "(low, high) of what each constraint bounds, at all times at once."),
     "Measure.at": ("Measure", "The measure with the prevalence bound."),

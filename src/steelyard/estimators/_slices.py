@@ -14,7 +14,7 @@ from ..measures.groups import GroupConstraint, WithinConstraint
 from ..statistics import frontier
 from ..statistics.frontier import Choice, Frontier, InfeasibleError
 from ..statistics.promises.counts import Scored
-from ..statistics.reporting import Report, report
+from ..statistics.reporting import Figures, report
 from ._scored_rows import ScoredRows
 
 
@@ -51,7 +51,7 @@ def best_in_groups(
     return frontier.best_point(found, measure, plain, allowed)
 
 
-def report_on(model: Any, y: Any, called: NDArray[np.bool_], slices: NDArray[Any] | None, confidence: float) -> Report:
+def report_on(model: Any, y: Any, called: NDArray[np.bool_], slices: NDArray[Any] | None, confidence: float) -> Figures:
     """The report of a classifier with `measure` and `subject_to` on labelled rows."""
     truth = column_or_1d(np.asarray(y))
     check_consistent_length(truth, called)
@@ -70,7 +70,7 @@ def report_on(model: Any, y: Any, called: NDArray[np.bool_], slices: NDArray[Any
             inside = slices == one.group
             part = report(*kinds(is_positive[inside], called[inside]), (one.left,), confidence)
             figures[f"within({one.group!r}, {one.left!r})"] = part[repr(one.left)]
-    return Report(figures, confidence, found.n_rows)
+    return Figures(figures, confidence, found.n_rows)
 
 
 def kinds(is_positive: NDArray[np.bool_], called: NDArray[np.bool_]) -> tuple[int, int, int, int]:

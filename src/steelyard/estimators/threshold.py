@@ -27,7 +27,7 @@ from ..statistics import frontier, shrinkage
 from ..statistics.frontier import Choice, Frontier
 from ..statistics.group_thresholds import GroupChoice
 from ..statistics.promises.promise import Asked, Promise, asked_of
-from ..statistics.reporting import Report
+from ..statistics.reporting import Figures
 from ..statistics.resampling import Draws, Goal, settled
 from . import _classes, _labels, _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
@@ -354,7 +354,7 @@ class ThresholdClassifier(Checked, WrapperMixin, BaseEstimator):
         frontier.check_scores(scores)
         return scores
 
-    def report(self, X: Any, y: Any, *, slices: Any = None, confidence: float = 0.95) -> Report:
+    def report(self, X: Any, y: Any, *, slices: Any = None, confidence: float = 0.95) -> Figures:
         """Rates, precision, the measure and what the constraints bound, on labelled rows, each with an interval.
 
         Give rows that neither fitted the model nor set the threshold: on those the figures are flattered. `slices`,

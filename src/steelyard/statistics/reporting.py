@@ -46,7 +46,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Report:
+class Figures:
     """Figures by name, each with an interval of `confidence`."""
 
     figures: Mapping[str, Figure]
@@ -70,7 +70,7 @@ def report(
     extra: tuple[Measure, ...] = (),
     confidence: float = 0.95,
     prevalence: float | None = None,
-) -> Report:
+) -> Figures:
     """The rates, the prevalence, precision and further measures; at another `prevalence` if it is given.
 
     >>> report(45, 5, 15, 135)["tpr"]
@@ -100,7 +100,7 @@ def report(
             around = _around(tp, fp, fn, tn, prevalence) if around is None else around
             found = _ends(np.asarray(measure(*around, sample_size=n)), ends)
         figures[name] = Figure(float(measure(*at, sample_size=n)), *found)
-    return Report(figures, confidence, n)
+    return Figures(figures, confidence, n)
 
 
 def known_as(measure: Measure) -> str:

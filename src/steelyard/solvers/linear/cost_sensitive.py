@@ -44,8 +44,9 @@ class NewtonReach:
     margin, up to fewer: a9a, CSR of 123 columns, is faster by sweeps. A Hessian costs ``n d^2``: above `few` columns,
     with fewer than `rows_a_column` rows for each, sweeps are cheaper. Up to `at_all` columns it still helps where
     sweeps are slow, as the second of two. Of sparse rows it is the factorisation that costs, and entries a row squared
-    for the rest: w8a, 12 entries in 301 columns, is three to seven times faster by Newton than by sweeps with 1,700 to
-    40,000 rows; made tables of 500 columns are level, of 1,000 slower.
+    for the rest: grids of logistic models on w8a, 12 entries in 301 columns, are three to seven times faster by Newton
+    than by sweeps with 1,700 to 40,000 rows (one model there, and the squared hinge, are level to twice as fast); made
+    tables of 500 columns are level, of 1,000 slower.
     """
 
     hinge: int = 64
