@@ -1,6 +1,7 @@
 """Workers that die in the middle of a fit, all of them, and a scheduler that restarts: the same bits, or a clear error
 and a checkpoint that goes on. All on real processes."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -33,8 +34,14 @@ def collections():
     return X, ((X * np.arange(D)).sum(axis=1) + 3.0 * noise > 4.0).astype(int)
 
 
+@contextlib.contextmanager
 def cluster(n_workers=2, **how):
-    return distributed.Client(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, **how)
+    client = distributed.Client(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, **how)
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(KeyError):  # LocalCluster's last look at a worker that a restart has replaced
+            client.close()
 
 
 @pytest.fixture(autouse=True)

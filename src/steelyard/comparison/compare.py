@@ -22,8 +22,8 @@ from ..measures import Measure, measure_of
 from ..measures.constraints import as_constraints
 from ..statistics.promises.promise import asked_of
 from ..statistics.reporting import Figure
-from .contenders import Task, added, automatic, is_set_for, promises
-from .judging import Judged, confusion, few_threads, figures, paired_error, take, turns
+from .contenders import Task, added, automatic, is_set_for, promises, with_and_without
+from .judging import Contest, Judged, confusion, few_threads, figures, paired_error, take
 from .preparing import preparation
 from .result import BROKEN, KEPT, UNCLEAR, Comparison, Facts, Standing
 from .saying import recommendation
@@ -73,7 +73,8 @@ def compare(
     if isinstance(cv, int):
         splits.shuffle, splits.random_state = True, random_state
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splits.split(X, y, groups)]
-    judged = _judge(models, X, y, folds, task, n_jobs, verbose)
+    plain_of = {} if task.delta is not None else with_and_without(models, contenders)
+    judged = _judge(Contest.of(models, X, y, folds, plain_of), task, n_jobs, verbose)
     facts = _facts(judged, models, y, classes, folds, task, confidence, prepare)
     with few_threads(len(y)):
         best = clone(models[facts.standings[facts.best].name]).fit(X, y)
@@ -112,13 +113,12 @@ def _contenders(given: Any, ours: bool, task: Task, prepare: Any) -> dict[str, A
 automatic_of = automatic  # the parameter of `compare` has the same name
 
 
-def _judge(
-    models: dict[str, Any], X: Any, y: NDArray[Any], folds: list[Any], task: Task, n_jobs: int | None, verbose: int
-) -> list[Judged]:
-    judged = {name: Judged(name, np.empty_like(y), np.zeros(len(y), dtype=bool)) for name in models}
-    with Steps(verbose, total=len(models) * len(folds)) as steps:
+def _judge(contest: Contest, task: Task, n_jobs: int | None, verbose: int) -> list[Judged]:
+    y, folds = contest.y, contest.folds
+    judged = {name: Judged(name, np.empty_like(y), np.zeros(len(y), dtype=bool)) for name in contest.models}
+    with Steps(verbose, total=len(judged) * len(folds)) as steps:
         steps.say(f"fold 1 of {len(folds)}")
-        for turn in turns(models, X, y, folds, n_jobs):
+        for turn in contest.turns(n_jobs):
             take(judged[turn.name], turn, y, folds[turn.fold][1], task)
             leader = max((one for one in judged.values() if one.values), key=_mean, default=None)
             ahead = "" if leader is None else f", ahead: {leader.name} {_mean(leader):.4f}"

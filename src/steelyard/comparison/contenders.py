@@ -73,6 +73,15 @@ def automatic(task: Task, prepare: Any) -> dict[str, Any]:
     return models
 
 
+def with_and_without(models: dict[str, Any], given: Any) -> dict[str, str]:
+    """Those with our threshold that stands here because of one without, and which one that is."""
+    return {
+        name: name.removesuffix(OURS)
+        for name in models
+        if name.endswith(OURS) and name.removesuffix(OURS) in models and name not in given
+    }
+
+
 def last_step(model: Any) -> Any:
     """The classifier at the end of a pipeline, or the model itself."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model

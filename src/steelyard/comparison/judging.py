@@ -24,6 +24,7 @@ from ..estimators._users import part_of
 from ..measures import Measure
 from ..statistics.reporting import Figure
 from .contenders import Task
+from .sharing import fold_numbers, on_folds, reused_by, sharing
 
 DRAWS = 4_000  # of a confusion matrix: the ends of 95 % intervals are off by some 0.3 % of probability
 # On few rows the threads of OpenMP and BLAS wait for each other longer than they work, and wait by spinning: beside
@@ -61,28 +62,54 @@ class Judged:
     values: list[float] = field(default_factory=list)  # of each fold
 
 
-def turns(models: dict[str, Any], X: Any, y: NDArray[Any], folds: list[Any], n_jobs: int | None) -> Iterator[Turn]:
-    """All contenders on all folds, in order, as they come; the same for any `n_jobs`."""
-    jobs = (
-        delayed(_turn)(name, model, k, X, y, *fold) for k, fold in enumerate(folds) for name, model in models.items()
-    )
-    if n_jobs in (None, 1):
-        yield from (function(*args) for function, args, _ in jobs)
-    else:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Who is judged, on which rows; those in `shared` by their number, with fits in common (`sharing`)."""
+
+    models: dict[str, Any]
+    X: Any
+    y: NDArray[Any]
+    folds: list[tuple[RowNumbers, RowNumbers]]
+    shared: dict[str, Any]
+    fold_of: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, models: dict[str, Any], X: Any, y: NDArray[Any], folds: Any, plain_of: dict[str, str]) -> Contest:
+        fold_of = fold_numbers(folds, len(y))
+        shared = {} if fold_of is None else sharing(models, plain_of, X, y, fold_of)
+        return cls(models, X, y, folds, shared, fold_of)
+
+    def turns(self, n_jobs: int | None) -> Iterator[Turn]:
+        """All contenders on all folds, in order, as they come; the same for any `n_jobs`."""
+        jobs = (delayed(_turn)(*self._job(name, k)) for k in range(len(self.folds)) for name in self.models)
+        if n_jobs in (None, 1):
+            yield from (function(*args) for function, args, _ in jobs)
+        else:
+            yield from Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+
+    def _job(self, name: str, k: int) -> tuple[Any, ...]:
+        train, test = self.folds[k]
+        if self.fold_of is None or name not in self.shared:
+            return name, k, self.models[name], self.X, self.y, train, test
+        model = on_folds(clone(self.shared[name]), self.fold_of[train])
+        return name, k, model, np.arange(len(self.y))[:, None], self.y, train, test
 
 
-def _turn(name: str, model: Any, fold: int, X: Any, y: NDArray[Any], train: RowNumbers, test: RowNumbers) -> Turn:
-    """A contender that cannot do it is said to be unable, and stops nobody else."""
-    start = time.perf_counter()
+def _turn(name: str, fold: int, model: Any, X: Any, y: NDArray[Any], train: RowNumbers, test: RowNumbers) -> Turn:
+    """A contender that cannot do it is said to be unable, and stops nobody else. Seconds are those it takes alone."""
+    start, before = time.perf_counter(), reused_by(model)
+
+    def seconds() -> float:
+        return time.perf_counter() - start + reused_by(model) - before
+
     try:
         with warnings.catch_warnings(), few_threads(len(y)):
             warnings.simplefilter("ignore")  # of models that do not converge in a fold: their figures say it
             fitted = clone(model).fit(part_of(X, train), y[train])
             called = np.asarray(fitted.predict(part_of(X, test)))
     except Exception as error:
-        return Turn(name, fold, None, time.perf_counter() - start, f"{type(error).__name__}: {error}".splitlines()[0])
-    return Turn(name, fold, called, time.perf_counter() - start)
+        return Turn(name, fold, None, seconds(), f"{type(error).__name__}: {error}".splitlines()[0])
+    return Turn(name, fold, called, seconds())
 
 
 def take(judged: Judged, turn: Turn, y: NDArray[Any], test: RowNumbers, task: Task) -> None:
