@@ -15,7 +15,6 @@ or on the machines of a cluster, whoever answers it can be trained on.
 
 from __future__ import annotations
 
-import os
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .threads import available_cores
 
 Array = NDArray[np.float64]
 
@@ -182,14 +182,6 @@ class Rows:
     def __setstate__(self, state: dict[str, Any]) -> None:
         again = _again(**state)
         self.source, self.core, self.which, self.constant = again.source, again.core, again.which, again.constant
-
-
-def available_cores() -> int:
-    """Cores that this process may use: as it was bound, and as OMP_NUM_THREADS says, with which joblib and others tell
-    their workers to share."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(bound, int(told))) if told.isdecimal() and int(told) > 0 else bound
 
 
 def explain(X: Any, row: int, name: str = "X") -> str:

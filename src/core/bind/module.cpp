@@ -1,5 +1,6 @@
 // The contents page of the core: what Python can call, and which headers do the work.
 //
+//   Halt                          base/stop.hpp                    an end for other threads' calls    stop.cpp
 //   Rows                          base/rows.hpp, products.hpp      data, views and products            rows.cpp
 //   Tape, evaluate_tape           measure/tape.hpp                 value and gradient of a measure    measure.cpp
 //   scan_frontier                 measure/frontier.hpp             every operating point of scores    measure.cpp
@@ -23,12 +24,14 @@
 #include "bind/measure.hpp"
 #include "bind/path.hpp"
 #include "bind/rows.hpp"
+#include "bind/stop.hpp"
 #include "bind/stream.hpp"
 #include "bind/structural.hpp"
 
 NB_MODULE(_core, m) {
     using namespace steelyard;
     m.doc() = "The compiled core of steelyard. Private: use the Python layers above it.";
+    bind_stop(m);
     bind_rows(m);
     bind_measure(m);
     bind_linear(m);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import os
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from ..elsewhere import is_tensor
 from ..measures import Measure
 from ..measures.constraints import as_constraints
 from ..measures.labels import is_symmetric
+from ..threads import available_cores
 from . import _on_tensors as on_tensors
 from ._border import plain_labels
 
@@ -178,9 +178,9 @@ def check_measure(measure: Any) -> Measure:
 
 
 def threads(n_jobs: int | None) -> int:
-    """The number of threads that `n_jobs` asks for."""
+    """The number of threads that `n_jobs` asks for; None is all cores, as the answer has the same bits for any."""
     if n_jobs is None:
-        return 1
+        return available_cores()
     if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs is a number of threads, None for one or -1 for all cores; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+        raise ValueError(f"n_jobs is a number of threads, None or -1 for all cores; got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))

@@ -140,7 +140,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     pos_label : label, default=None
         The positive class; the larger label by default.
     n_jobs : int, default=None
-        Threads for the grids; the result is the same for any number. -1 is all cores.
+        Threads; the result is the same for any number. None and -1 are the cores that this process may use
+        (``OMP_NUM_THREADS`` counts).
     random_state : int or RandomState, default=None
         Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent.
     verbose : int, default=0

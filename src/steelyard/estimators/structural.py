@@ -56,7 +56,8 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
     pos_label : label, default=None
         The positive class; the larger label by default.
     n_jobs : int, default=None
-        Threads for the products with X. -1 is all cores.
+        Threads for the products with X. None and -1 are the cores that this process may use (``OMP_NUM_THREADS``
+        counts).
     verbose : int, default=0
         1 prints a line a second and one at the end, 2 one for every cut.
 

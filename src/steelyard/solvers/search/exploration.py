@@ -19,7 +19,7 @@ at level t these are 003's costs ``1 + b^2 - t`` and ``t``), and the costs and C
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -28,12 +28,15 @@ from numpy.typing import NDArray
 from ...statistics import frontier
 from ...statistics.frontier import Choice, Frontier, InfeasibleError
 from ...statistics.resampling import Draws, Goal, Verdict, settled
+from ...threads import side_by_side
 from . import models
 from .models import CostModel, Effort, FittedModels, Labelled, Model, costs_of_ratio, linearised_costs
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 RowNumbers = NDArray[np.intp]
+
+FEW_ENTRIES = 2**22  # values of a sample, 32 MB: two folds of it at once still share the caches
 
 
 @dataclass(frozen=True)
@@ -126,13 +129,19 @@ class Exploration:
             self.effort.watch(self)
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
-        data, folds = self.sample.data, []
-        for k, (train, _) in enumerate(self.sample.splits):
-            known = self.starts.get(self.sample.number(k), {})
-            known = known | {m: fitted[k].W[0] for m, fitted in self._fitted.items() if isinstance(m, CostModel)}
-            starts = nearest(wanted, known, data.rows.n_cols)
-            folds.append(models.fit(wanted, data.take(train), self.goal, self.effort, starts))
-        return folds
+        """The models of every fold. Those of few rows are fitted side by side: threads inside a fit need more."""
+        folds = range(len(self.sample.splits))
+        if self.sample.data.rows.n_entries > FEW_ENTRIES:
+            return [self._fit_fold(k, wanted, self.effort) for k in folds]
+        alone = replace(self.effort, n_jobs=1)
+        return side_by_side([partial(self._fit_fold, k, wanted, alone) for k in folds], self.effort.n_jobs)
+
+    def _fit_fold(self, k: int, wanted: Sequence[Model], effort: Effort) -> FittedModels:
+        data, (train, _) = self.sample.data, self.sample.splits[k]
+        known = self.starts.get(self.sample.number(k), {})
+        known = known | {m: fitted[k].W[0] for m, fitted in self._fitted.items() if isinstance(m, CostModel)}
+        starts = nearest(wanted, known, data.rows.n_cols)
+        return models.fit(wanted, data.take(train), self.goal, effort, starts)
 
     def _out_of_fold(self, folds: list[FittedModels], k: slice) -> Array:
         """Scores of the models `k`, in the order of the splits' test rows."""
