@@ -29,7 +29,7 @@ from ._binary import check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import typical_norm
 from ._offsets import ClassLabels
-from ._splits import Stratum, read_cv
+from ._splits import NO_PREFIT, Stratum, read_cv
 
 Array = NDArray[np.float64]
 OF_TWO = ("_positive", "frontier_", "costs_", "levels_", "promise_")  # what a fit to two classes may have left
@@ -37,7 +37,6 @@ OF_TWO = ("_positive", "frontier_", "costs_", "levels_", "promise_")  # what a f
 LOOSER, AT_LEAST, PASSES = 100.0, 0.1, 100
 # With more weights than this a pass is slow, and models of few rows are soon told apart: then so many passes.
 WIDE, PASSES_WIDE = 2**17, 20
-NO_PREFIT = "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
 
 
 def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 RowNumbers = NDArray[np.intp]
+NO_PREFIT = "MeasureClassifier trains its own models, so there is nothing 'prefit'; use ThresholdClassifier"
 WHAT = "cv is a number of folds, a held-out share in (0, 1), a splitter, a list of splits or 'prefit'"
 
 

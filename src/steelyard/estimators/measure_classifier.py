@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,7 +42,7 @@ from ..statistics.frontier import Choice
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
-from . import _measure_classes, _measure_elsewhere
+from . import _measure_elsewhere
 from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin, typical_norm
@@ -61,7 +62,7 @@ from ._parameters import (
     Words,
 )
 from ._progress import watching
-from ._splits import Splits, Stratum, read_cv
+from ._splits import NO_PREFIT, Splits, Stratum, read_cv
 
 Array = NDArray[np.float64]
 
@@ -140,8 +141,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     pos_label : label, default=None
         The positive class; the larger label by default.
     n_jobs : int, default=None
-        Threads; the result is the same for any number. None and -1 are the cores that this process may use
-        (``OMP_NUM_THREADS`` counts).
+        Threads; the result is the same for any number. None is all cores that ``OMP_NUM_THREADS`` leaves.
     random_state : int or RandomState, default=None
         Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent.
     verbose : int, default=0
@@ -232,6 +232,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         """
         self._check_parameters()
         if self.measure.is_lifted:
+            from . import _measure_classes
+
             fitted: MeasureClassifier = _measure_classes.fit(self, X, y, sample_weight)
             return fitted
         goal = Goal(self.measure, as_linear_constraints(self.subject_to))
@@ -286,13 +288,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         if self.solver == "can":
             return self._alternate(exploration, losses, Cs)
 
-        def enter(part: Exploration) -> None:
-            self._enter(part, losses, Cs)
-
-        def near(part: Exploration, halved: int) -> None:
-            self._refine(part, Cs, halved)
-
-        won = race(exploration, enter, near)
+        near = partial(self._refine, Cs=Cs)
+        won = race(exploration, partial(self._enter, losses=losses, Cs=Cs), near)
         return Found(won.exploration, won.chosen)
 
     def _enter(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> None:
@@ -302,17 +299,19 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         plain = costs_of_ratio(1.0, prevalence)
         middle = {plain, costs_of_ratio(balanced, prevalence), costs_of_ratio(np.sqrt(balanced), prevalence)}
         usual = min(Cs, key=lambda C: abs(np.log(C)))
+        wanted, anchors = list[Model](), list[Model]()
         for loss in losses:
             # The hinge depends most on the costs; the others mostly move the threshold, which is taken exactly anyway.
             wide = {costs_of_ratio(r, prevalence) for r in _ratios(prevalence)}
             costs = {plain, *wide} if loss == "hinge" or len(losses) == 1 else middle
-            anchors = [CostModel(loss, *plain, usual)] if loss != "hinge" else []
-            exploration.add((CostModel(loss, *pair, C) for pair in sorted(costs) for C in Cs), anchors)
+            wanted += [CostModel(loss, *pair, C) for pair in sorted(costs) for C in Cs]
+            anchors += [CostModel(loss, *plain, usual)] if loss != "hinge" else []
         free = all(isinstance(one, str) and one == "auto" for one in (self.loss, self.C, self.solver))
         if free and len(exploration.goal.constraints) <= 1:
-            exploration.add([StreamModel()])
+            wanted.append(StreamModel())
+        exploration.add(wanted, anchors)
 
-    def _refine(self, exploration: Exploration, Cs: tuple[float, ...], halved: int) -> None:
+    def _refine(self, exploration: Exploration, halved: int, Cs: tuple[float, ...]) -> None:
         """Half a step of the grid to either side of the best; the next time a quarter."""
         first, second, *_ = _ratios(exploration.sample.prevalence)
         power = 0.5 * 0.5**halved
@@ -390,7 +389,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         if asked is not None and not splits.held_out and not splits.prefit:
             raise ValueError(f"delta needs rows not seen by the model: cv=0.3 holds out a share; got cv={self.cv!r}")
         if splits.prefit:
-            raise ValueError(_measure_classes.NO_PREFIT)
+            raise ValueError(NO_PREFIT)
         return splits
 
 

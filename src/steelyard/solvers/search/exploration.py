@@ -129,12 +129,15 @@ class Exploration:
             self.effort.watch(self)
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
-        """The models of every fold. Those of few rows are fitted side by side: threads inside a fit need more."""
-        folds = range(len(self.sample.splits))
-        if self.sample.data.rows.n_entries > FEW_ENTRIES:
-            return [self._fit_fold(k, wanted, self.effort) for k in folds]
-        alone = replace(self.effort, n_jobs=1)
-        return side_by_side([partial(self._fit_fold, k, wanted, alone) for k in folds], self.effort.n_jobs)
+        """The models of every fold. On few rows families and folds are fitted side by side: threads inside a fit need
+        more of them."""
+        folds, families = range(len(self.sample.splits)), models.families(wanted)
+        few = self.sample.data.rows.n_entries <= FEW_ENTRIES
+        effort, at_once = (replace(self.effort, n_jobs=1), self.effort.n_jobs) if few else (self.effort, 1)
+        tasks = [partial(self._fit_fold, k, [wanted[i] for i in some], effort) for some in families for k in folds]
+        found = side_by_side(tasks, at_once)
+        order = np.argsort(np.concatenate(families), kind="stable")
+        return [FittedModels.together(found[k :: len(folds)], order) for k in folds]
 
     def _fit_fold(self, k: int, wanted: Sequence[Model], effort: Effort) -> FittedModels:
         data, (train, _) = self.sample.data, self.sample.splits[k]
@@ -211,7 +214,8 @@ class Exploration:
         """The model to take of `among` (or of the best few and the anchors), with its settled operating point."""
         self.best()  # or the reason why there is none
         judged = (*self.short_list(PRUDENCE.judged), *sorted(self.anchors, key=repr)) if among is None else among
-        verdicts = {model: self._verdict(model) for model in judged if model in self.candidates}
+        known = [model for model in dict.fromkeys(judged) if model in self.candidates]
+        verdicts = self._verdicts(known)
         plain = [model for model in verdicts if model in self.anchors]
 
         def worth(model: Model) -> tuple[float, float]:
@@ -239,9 +243,15 @@ class Exploration:
             fewest = min([fewest, *(slack * n / slope for slope, n in zip(slopes, counts, strict=True) if slope > 0.0)])
         return float(fewest)
 
-    def _verdict(self, model: Model) -> Verdict:
-        scores = self.scores(model)
-        return self.draws.judge(scores, self.frontier(scores), self.goal)
+    def _verdicts(self, judged: Sequence[Model]) -> dict[Model, Verdict]:
+        draws = self.draws
+
+        def verdict(model: Model) -> Verdict:
+            scores = self.scores(model)
+            return draws.judge(scores, self.frontier(scores), self.goal)
+
+        found = side_by_side([partial(verdict, model) for model in judged], self.effort.n_jobs)
+        return dict(zip(judged, found, strict=True))
 
     def short_list(self, count: int) -> list[Model]:
         """The models of largest value."""
@@ -285,18 +295,19 @@ def nearest(wanted: Sequence[Model], known: dict[CostModel, Array], n_cols: int)
     if not known:
         return None
     found = np.full((len(wanted), n_cols), np.nan)
-    for k, model in enumerate(wanted):
-        if isinstance(model, CostModel):
-            same = [one for one in known if one.loss == model.loss]
-            if same:
-                found[k] = known[min(same, key=partial(_distance, model))]
+    for loss in {model.loss for model in known}:
+        there = [model for model in known if model.loss == loss]
+        places = [k for k, model in enumerate(wanted) if isinstance(model, CostModel) and model.loss == loss]
+        far = np.abs(_class_weights([wanted[k] for k in places])[:, None] - _class_weights(there)).sum(axis=2)
+        for k, near in zip(places, far.argmin(axis=1), strict=True):
+            found[k] = known[there[near]]
     return found
 
 
-def _distance(one: CostModel, other: CostModel) -> float:
-    """How far the weights of the two classes are from one to the other."""
-    weights = np.array([[model.C * model.c_pos, model.C * model.c_neg] for model in (one, other)])
-    return float(np.abs(np.diff(np.log(weights + 1e-12), axis=0)).sum())  # a class may be given up
+def _class_weights(models: Sequence[Model]) -> Array:
+    """What the rows of the two classes weigh, in logarithms (a class may be given up): models x 2."""
+    pairs = [(model.C * model.c_pos, model.C * model.c_neg) for model in models if isinstance(model, CostModel)]
+    return np.log(np.reshape(pairs, (-1, 2)) + 1e-12)
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:

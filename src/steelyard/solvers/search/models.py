@@ -101,8 +101,25 @@ class FittedModels:
         scores /= self.scale[k]
         return scores
 
+    @classmethod
+    def together(cls, parts: Sequence[FittedModels], order: NDArray[np.intp]) -> FittedModels:
+        """All models of the parts, in this order."""
+        return cls(
+            np.concatenate([part.W for part in parts])[order],
+            np.concatenate([part.center for part in parts])[order],
+            np.concatenate([part.scale for part in parts])[order],
+        )
+
     def only(self, k: int) -> FittedModels:
         return FittedModels(self.W[k : k + 1].copy(), self.center[k : k + 1], self.scale[k : k + 1])
+
+
+def families(models: Sequence[Model]) -> list[list[int]]:
+    """Places of the models that have a loss in common, which are solved together; those of the stream on their own."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for k, model in enumerate(models):
+        found[model.loss if isinstance(model, CostModel) else "stream"].append(k)
+    return list(found.values())
 
 
 def fit(
