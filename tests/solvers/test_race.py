@@ -161,7 +161,7 @@ def test_where_the_stream_wins_the_classifier_says_so(monkeypatch):
     monkeypatch.setattr(
         measure_classifier.MeasureClassifier, "_enter", lambda self, part, losses, Cs: part.add([StreamModel()])
     )
-    monkeypatch.setattr(measure_classifier.MeasureClassifier, "_refine", lambda self, part, Cs, halved: None)
+    monkeypatch.setattr(measure_classifier.MeasureClassifier, "_refine", lambda self, part, halved, Cs: None)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 4))
     y = (X[:, 0] + 0.5 * rng.normal(size=6000) > 1.0).astype(int)

@@ -24,12 +24,11 @@ public:
     // The factor of A (row-major, n x n, the lower triangle is read); false if A is not positive definite.
     bool factor(const double* A, Index n) {
         clear();
-        reserve(n);
-        for (Index i = 0; i < n; ++i) {
-            const double left = schur(A + i * n, A[i * n + i]);
-            if (!(left > 0) || left == HUGE_VAL) return false;
-            append(left);
-        }
+        reserve(n + width);
+        for (Index i = 0; i < n; ++i)
+            for (Index j = 0; j <= i; ++j) at(j)[i] = A[i * n + j];
+        if (!factor_columns(n)) return false;
+        size_ = n;
         return true;
     }
 
@@ -65,7 +64,7 @@ public:
     }
 
 private:
-    static constexpr Index width = 4;  // columns at a time: one load of b serves as many, and no sum waits for the last
+    static constexpr Index width = 4;  // columns at a time: one load serves as many, and no sum waits for the last
     using Lanes = LanesOf<8>;
 
     // The loops of `schur` and `remove`: without an allocation, since nothing may be thrown in clones.
@@ -73,6 +72,43 @@ private:
         forward(row_.data(), 0);
         for (Index j = 0; j < size_; ++j) left -= row_[j] * row_[j];
         return left;
+    }
+
+    // The columns of A become those of its factor, a panel of them at a time: first less what the columns before say of
+    // it, with one load for the whole panel, then among themselves.
+    STEELYARD_CLONES bool factor_columns(Index n) {
+        for (Index j = 0; j < n; j += width) {
+            const Index end = std::min(j + width, n);
+            reduce(j, end, n);
+            for (Index k = j; k < end; ++k) {
+                double* column = at(k);
+                for (Index p = j; p < k; ++p) take_off(at(p), at(p)[k], column, k, n);
+                if (!(column[k] > 0) || column[k] == HUGE_VAL) return false;
+                set_diagonal(k, std::sqrt(column[k]));
+                for (Index i = k + 1; i < n; ++i) column[i] *= inverse_[k];
+            }
+        }
+        return true;
+    }
+    // Eight rows at a time; what is read beyond the last row is in the spare room of its column, and not kept.
+    STEELYARD_INLINE void reduce(Index j, Index end, Index n) {
+        for (Index i = j; i < n; i += 8) {
+            Lanes sum[width] = {}, x;
+            for (Index p = 0; p < j; ++p) {
+                const double* before = at(p);
+                std::memcpy(&x, before + i, sizeof x);
+                for (Index k = 0; k < width; ++k) sum[k] += x * before[j + k];
+            }
+            for (Index k = j; k < end; ++k) {
+                double less[8];
+                std::memcpy(less, &sum[k - j], sizeof less);
+                for (Index row = std::max(i, k); row < std::min(i + 8, n); ++row) at(k)[row] -= less[row - i];
+            }
+        }
+    }
+    STEELYARD_INLINE static void take_off(const double* from, double times, double* column, Index begin, Index end) {
+        STEELYARD_NO_OVERLAP
+        for (Index i = begin; i < end; ++i) column[i] -= times * from[i];
     }
 
     // F x = b, in place: a few columns at a time.
