@@ -1,10 +1,12 @@
 """The rate that is really kept, where the truth is known: proven, cross-validated, and learned on the very rows judged.
 
 Given are one row a spectrum, right targets, and wrong ones that are a target or a decoy by a coin; two columns tell the
-right ones and the others say nothing (many of them, few rows: *noisy*; or few, many rows: *plain*). Each draw every
-method makes its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target count as 0.
+right ones and the others say nothing (many of them, few rows: *noisy*; or few, many rows: *plain*). *real* has the rows
+of psm-scope2 (run 0): the decoys of the search, one a spectrum, are what is wrong, and a coin says which half of them is
+called targets; right are the targets that a Percolator loop accepts at one in a thousand. Each draw every method makes
+its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target count as 0.
 
-    python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1]
+    python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1] [cases]
 
 Results are added to ``results/qvalue_entrapment.json`` every ten draws.
 """
@@ -12,22 +14,48 @@ Results are added to ``results/qvalue_entrapment.json`` every ten draws.
 import json
 import sys
 import warnings
+from functools import cache
 
 import numpy as np
 
 import steelyard as sy
 from _run import RESULTS, machine
-from qvalue import percolator
+from qvalue import percolator, table, winners
 
 RATES = (0.01, 0.05)
-CASES = {"noisy": (800, 0.4, 40), "plain": (2000, 0.4, 4)}  # rows, share that is right, columns that say nothing
+SURE = 0.001  # the q-value of targets that are taken as right
 
 
-def drawn(n, right, noise, rng):
-    is_right = rng.random(n) < right
-    X = rng.normal(size=(n, 2 + noise))
-    X[is_right, :2] += [3.0, 2.0]
-    return X, is_right | (rng.random(n) < 0.5), is_right
+def simulated(n, right, noise):
+    """Rows, the share that is right, and columns that say nothing."""
+
+    def drawn(rng):
+        is_right = rng.random(n) < right
+        X = rng.normal(size=(n, 2 + noise))
+        X[is_right, :2] += [3.0, 2.0]
+        return X, is_right | (rng.random(n) < 0.5), is_right
+
+    return drawn
+
+
+@cache
+def sure_and_wrong():
+    X, is_target, scan = table("psm-scope2 run 0")
+    scores = percolator(X, is_target, scan, 0.01)(X)
+    best = winners(scores, scan)
+    sure = best[is_target[best] & (sy.q_values(scores[best], is_target[best]) <= SURE)]
+    return X, scan, sure, np.flatnonzero(~is_target & ~np.isin(scan, scan[sure]))
+
+
+def real(rng):
+    X, scan, sure, wrong = sure_and_wrong()
+    wrong = rng.permutation(wrong)
+    wrong = wrong[np.unique(scan[wrong], return_index=True)[1]]
+    rows, is_right = np.r_[sure, wrong], np.arange(len(sure) + len(wrong)) < len(sure)
+    return X[rows], is_right | (rng.random(len(rows)) < 0.5), is_right
+
+
+CASES = {"noisy": simulated(800, 0.4, 40), "plain": simulated(2000, 0.4, 4), "real": real}
 
 
 def in_sample(X, target, rate, seed):
@@ -64,12 +92,14 @@ METHODS = {
 
 def main(arguments):
     warnings.simplefilter("ignore")
-    first, last = (int(a) for a in arguments) if arguments else (0, 1000)
+    first, last = (int(a) for a in arguments[:2]) if arguments else (0, 1000)
     path = RESULTS / "qvalue_entrapment.json"
     draws = json.loads(path.read_text())["draws"] if path.exists() else {}
     for draw in range(first, last):
-        for number, (case, (n, right, noise)) in enumerate(CASES.items()):
-            X, target, is_right = drawn(n, right, noise, np.random.default_rng([draw, number]))
+        for number, (case, drawn) in enumerate(CASES.items()):
+            if case not in (arguments[2:] or CASES):
+                continue
+            X, target, is_right = drawn(np.random.default_rng([draw, number]))
             for rate in RATES:
                 for method, accept in METHODS.items():
                     accepted = accept(X, target, rate, draw)

@@ -119,6 +119,22 @@ def entrapment_table(found):
     return "\n\n".join(parts)
 
 
+def network_table(found):
+    """Accepted at each rate by kind of model, the mean over the deals that all were measured on."""
+    parts = []
+    for name, seeds in found["tables"].items():
+        whole = {k: seed for k, seed in seeds.items() if len(seed) == max(map(len, seeds.values()))}
+        case = {"seeds": whole}
+        rates = list(next(iter(next(iter(whole.values())).values()))["accepted"])
+        rows = []
+        for contender in next(iter(whole.values())):
+            counts = [_counts(case, contender, rate) for rate in rates]
+            seconds = np.median([seed[contender]["fit_s"] for seed in whole.values()])
+            rows.append((contender, *(f"{count.mean():,.0f}" for count in counts), f"{seconds:.1f} s", len(whole)))
+        parts.append(f"**{name}**\n\n" + markdown(("accepted at q <=", *rates, "CPU time of a fit", "deals"), rows))
+    return "\n\n".join(parts)
+
+
 def bounds_table(found):
     """Accepted at the first rate, by shape and freaks, the mean over seeds."""
     cases, rate = {}, str(found["rates"][0])
