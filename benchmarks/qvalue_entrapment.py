@@ -2,8 +2,8 @@
 
 Given are one row a spectrum, right targets, and wrong ones that are a target or a decoy by a coin; two columns tell the
 right ones and the others say nothing (many of them, few rows: *noisy*; or few, many rows: *plain*). *real* has the rows
-of psm-scope2 (run 0): the decoys of the search, one a spectrum, are what is wrong, and a coin says which half of them is
-called targets; right are the targets that a Percolator loop accepts at one in a thousand. Each draw every method makes
+of psm-scope2 (run 0): the decoys of the search, one a spectrum, are what is wrong, and a coin calls half of them
+targets; right are the targets that a Percolator loop accepts at one in a thousand. Each draw every method makes
 its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target count as 0.
 
     python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1] [cases]
