@@ -1,7 +1,7 @@
 """Section 5.6 of Gasso et al. (2011): targets accepted at a q-value, by a network and by a kernel, on psm-scope2.
 
 Their network has one hidden layer of five units and a sigmoid loss (qNNOpt), their kernel machine a ramp loss
-(qSVMOpt); the opponent was qRanker, the same network trained to rank. Here: that network by `NeuralMeasureClassifier` for
+(qSVMOpt); the opponent was qRanker, a network trained to rank. Here: that network by `NeuralMeasureClassifier` for
 the recall under ``decoys / targets <= q``, which is a precision of at least 1 / (1 + q); the same network trained by
 cross-entropy, targets against decoys; `QValueClassifier`, linear and with its rbf contenders; and a Percolator loop.
 The protocol is that of `qvalue.py`: three folds of whole scans, scales made equal, the best row of each scan, and the
