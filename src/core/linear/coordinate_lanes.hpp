@@ -8,9 +8,11 @@
 // stand still.
 #pragma once
 
+#include <cstring>
 #include <numeric>
 
 #include "base/huge_pages.hpp"
+#include "base/lanes.hpp"
 #include "linear/columns.hpp"
 #include "linear/coordinate.hpp"
 
@@ -67,63 +69,68 @@ private:
         for (Index k = 0; k < static_cast<Index>(lanes.size()); ++k) {
             live_ |= 1u << k;
             for (int c = 0; c < 2; ++c) cost_[c].at[k] = lanes[k].cost[c];
-            for (Index i = 0; i < n_; ++i) b_[i * width + k] = lanes[k].share[i];
             for (Index j = 0; j < d_; ++j) w_[j * width + k] = lanes[k].pull[j];
             spread_[k] = sweeping_.spread;
         }
+        for (Index i = 0; i < n_; ++i)
+            for (std::size_t k = 0; k < lanes.size(); ++k) b_[i * width + k] = lanes[k].share[i];
     }
 
     void end(std::vector<DescentLane>& lanes) const {
-        for (Index k = 0; k < static_cast<Index>(lanes.size()); ++k) {
-            for (Index i = 0; i < n_; ++i) lanes[k].share[i] = b_[i * width + k];
+        for (Index i = 0; i < n_; ++i)
+            for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k].share[i] = b_[i * width + k];
+        for (std::size_t k = 0; k < lanes.size(); ++k)
             for (Index j = 0; j < d_; ++j) lanes[k].pull[j] = w_[j * width + k];
-        }
     }
+
+    // A number of every lane. They are stored whole, as they are read: a load of what two stores have just written
+    // waits for both to arrive (by perf a sixth of a look on letter).
+    using All = LanesOf<width>;
+    static STEELYARD_INLINE All all_at(const double* at) {
+        All x;
+        std::memcpy(&x, at, sizeof x);
+        return x;
+    }
+    static STEELYARD_INLINE void put_all(double* at, const All& x) { std::memcpy(at, &x, sizeof x); }
 
     // Inner products of a row with all lanes, in two chains so that neither waits for itself.
     template <class Row>
     static STEELYARD_INLINE void dots(const Row& x, const double* w, double* out) {
-        Lanes sum[4] = {};
+        All even = {}, odd = {};
         if constexpr (Row::is_dense) {
             Index j = 0;
             for (; j + 2 <= x.size; j += 2) {
-                const Lanes first = lanes(static_cast<double>(x.values[j]));
-                const Lanes second = lanes(static_cast<double>(x.values[j + 1]));
-                const double* at = w + j * width;
-                sum[0] += first * lanes_at(at);
-                sum[1] += first * lanes_at(at + 4);
-                sum[2] += second * lanes_at(at + 8);
-                sum[3] += second * lanes_at(at + 12);
+                even += all_at(w + j * width) * static_cast<double>(x.values[j]);
+                odd += all_at(w + (j + 1) * width) * static_cast<double>(x.values[j + 1]);
             }
-            if (j < x.size) add(static_cast<double>(x.values[j]), w + j * width, sum);
-            if (x.constant != 0) add(x.constant, w + x.size * width, sum);
+            if (j < x.size) even += all_at(w + j * width) * static_cast<double>(x.values[j]);
+            if (x.constant != 0) even += all_at(w + x.size * width) * x.constant;
         } else {
-            x.each([&](Index j, double value) STEELYARD_INLINE_LAMBDA { add(value, w + j * width, sum); });
+            x.each([&](Index j, double value) STEELYARD_INLINE_LAMBDA { even += all_at(w + j * width) * value; });
         }
-        sum[0] += sum[2];
-        sum[1] += sum[3];
-        put(out, sum[0]);
-        put(out + 4, sum[1]);
-    }
-    static STEELYARD_INLINE void add(double value, const double* w, Lanes* sum) {
-        const Lanes factor = lanes(value);
-        sum[0] += factor * lanes_at(w);
-        sum[1] += factor * lanes_at(w + 4);
+        even += odd;
+        put_all(out, even);
     }
 
     // w += force x, for all lanes
     template <class Row>
     static STEELYARD_INLINE void push(const Row& x, const double* force, double* w) {
-        const Lanes low = lanes_at(force), high = lanes_at(force + 4);
+        const All forces = all_at(force);
         x.each([&](Index j, double value) STEELYARD_INLINE_LAMBDA {
-            const Lanes factor = lanes(value);
-            double* at = w + j * width;
-            Lanes a = lanes_at(at), b = lanes_at(at + 4);
-            a += factor * low;
-            b += factor * high;
-            put(at, a);
-            put(at + 4, b);
+            All moved = all_at(w + j * width);
+            moved += forces * value;
+            put_all(w + j * width, moved);
         });
+    }
+
+    // As a tree: one after the other, each addition would wait for the one before.
+    static STEELYARD_INLINE double sum_of_all(const double* x) {
+        return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+    }
+    // Bit k is x[k], which is 0 or 1.
+    static STEELYARD_INLINE unsigned bits_of(const double* x) {
+        return static_cast<unsigned>(((x[0] + 2 * x[1]) + (4 * x[2] + 8 * x[3])) +
+                                     ((16 * x[4] + 32 * x[5]) + (64 * x[6] + 128 * x[7])));
     }
 
     STEELYARD_INLINE double weight(Index i) const { return weight_ ? weight_[i] : 1.0; }
@@ -155,14 +162,8 @@ private:
                 const double rest = at_rest(bk, DualCoordinate<L>::gradient(bk, mk), 0.0);
                 moves[k] = c > 0 ? 1 - rest : 0.0;
             }
-            unsigned bits = 0;
-            double pulls = 0;
-            for (Index k = 0; k < width; ++k) {
-                bits |= static_cast<unsigned>(moves[k] != 0) << k;
-                pulls += size[k];
-            }
-            bits_[i] = static_cast<std::uint8_t>(bits);
-            if (pulls != 0) push(x, force, v_.data());
+            bits_[i] = static_cast<std::uint8_t>(bits_of(moves));
+            if (sum_of_all(size) != 0) push(x, force, v_.data());
         }
     }
 
@@ -287,14 +288,8 @@ private:
             size[k] = std::fabs(force[k]);
             b[k] = moved;
         }
-        unsigned aside = 0;
-        double pushes = 0;
-        for (Index k = 0; k < width; ++k) {
-            aside |= static_cast<unsigned>(rests[k] != 0) << k;
-            pushes += size[k];
-        }
-        if (pushes != 0) push(x, force, w_.data());
-        bits_[i] = static_cast<std::uint8_t>(bits_[i] & ~aside);
+        if (sum_of_all(size) != 0) push(x, force, w_.data());
+        bits_[i] = static_cast<std::uint8_t>(bits_[i] & ~bits_of(rests));
     }
 
     const R& rows_;

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cmath>
-#include <utility>
 
 #include "base/random.hpp"
 #include "linear/chosen.hpp"
+#include "linear/line_search.hpp"
 
 namespace steelyard {
 
@@ -67,21 +67,17 @@ struct Sample {
         return all > 0 ? std::sqrt(sum / all) : 0;
     }
 
-    // The |1 - m| below which this part of the sampled rows is.
+    // The |1 - m| below which this part of the sampled rows is: where a sum that rises by a row's weight at its
+    // distance reaches that part of all.
     double half_width(const std::vector<double>& m, double part) const {
-        std::vector<std::pair<double, double>> distance;
+        std::vector<Kink> distance;
+        distance.reserve(m.size());
         double all = 0;
         for (Index i = 0; i < chosen.n; ++i) {
-            distance.emplace_back(std::fabs(1 - m[i]), chosen.weight[i]);
+            distance.push_back({std::fabs(1 - m[i]), chosen.weight[i]});
             all += chosen.weight[i];
         }
-        std::sort(distance.begin(), distance.end());
-        double sum = 0;
-        for (const auto& [at, weight] : distance) {
-            sum += weight;
-            if (sum >= part * all) return at;
-        }
-        return 1;
+        return crossing(distance, -part * all, 0.0);
     }
 
 private:

@@ -197,10 +197,12 @@ STEELYARD_CLONES Fault Learner::pass_over(const Matrix& rows, const Labels& labe
     Index until = ask.every;
     constexpr Index soon = 2;  // rows ahead: 1 to 6 did the same (benchmarks/stream_rows.py, 2^20 columns)
     const bool side_by_side = now.weights.is_side_by_side() && !pass.shuffle;
+    const Index n_held = static_cast<Index>(held_.size());
     const auto learn_row = [&](Index i, Index later) STEELYARD_INLINE_LAMBDA {
         if (--until == 0) check(ask.stop), until = ask.every;
         if (pass.shuffle || !Matrix::is_dense) rows.prefetch(later);
         auto row = rows.row(i);
+        row.constant = 0.0;  // it is: the intercept is the learner's own, and no branch asks for it
         reservoir.copy(i, row);
         if constexpr (!Matrix::is_dense)
             if (side_by_side) now.weights.prefetch(rows.row(std::min(i + soon, rows.n_rows - 1)));
@@ -223,7 +225,7 @@ STEELYARD_CLONES Fault Learner::pass_over(const Matrix& rows, const Labels& labe
         const double weight = labels.weight == nullptr ? 1.0 : labels.weight[i];
         if (weight == 0.0) return true;
         const int side = labels.y[i] > 0;
-        if (static_cast<std::size_t>(i) < held_.size() && held_[static_cast<std::size_t>(i)]) {
+        if (i < n_held && held_[static_cast<std::size_t>(i)]) {
             now.held += 1.0;
             machine.class_mass()[side] += weight;  // it counts for the prevalence
             return true;

@@ -47,9 +47,9 @@ def known_labels(y: NDArray[Any], classes: NDArray[Any], positive: Any) -> Label
     """Labels of known classes; one class alone is fine."""
     is_positive = np.asarray(y == positive)
     negative = classes[0] if positive == classes[1] else classes[1]
-    strangers = ~(is_positive | (y == negative))
-    if np.any(strangers):
-        stranger = np.asarray(y)[strangers].tolist()[0]
+    is_negative = np.asarray(y == negative)
+    if np.count_nonzero(is_positive) + np.count_nonzero(is_negative) != len(y):
+        stranger = np.asarray(y)[~(is_positive | is_negative)].tolist()[0]
         raise ValueError(
             f"y has the label {stranger!r}, which is not one of the classes {classes.tolist()} given first"
         )
