@@ -1,10 +1,11 @@
 // Large arrays that are touched at random: on huge pages where the system has them, and zero without being written.
 //
 // A fresh array costs one page fault for every 4 KiB that is written, which for a model of 60,000 features takes longer
-// than a quarter of the learning from 20,000 rows. Arrays of an eighth of a huge page or more are laid on whole huge
-// pages instead (Linux; elsewhere this is the usual allocator). The system hands out zeros, so new elements are not set
-// to zero once more: a LargeVector may grow, but one that has been cleared or cut does not get its zeros back. Small
-// arrays begin with a cache line.
+// than a quarter of the learning from 20,000 rows. Arrays of half a huge page or more are laid on whole huge pages
+// instead (Linux; elsewhere this is the usual allocator). Smaller ones come and go in a search, thousands of times, and
+// the system would zero a whole page for each: from an eighth of a page on, as it was, that took 7 % of a search on
+// letter. The system hands out zeros, so new elements are not set to zero once more: a LargeVector may grow, but one
+// that has been cleared or cut does not get its zeros back. Small arrays begin with a cache line.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ template <class T>
 struct HugePages {
     using value_type = T;
     static constexpr std::size_t page = std::size_t{1} << 21;  // a huge page of x86-64 and AArch64
+    static constexpr std::size_t least = page / 2;             // bytes of an array that is laid on pages (see above)
     static constexpr std::align_val_t line{64};                // bytes of a cache line
 
     HugePages() = default;
@@ -32,14 +34,14 @@ struct HugePages {
     T* allocate(std::size_t n) {
         const std::size_t bytes = n * sizeof(T);
 #if defined(__linux__)
-        if (bytes >= page / 8) return static_cast<T*>(whole_pages(rounded(bytes)));
+        if (bytes >= least) return static_cast<T*>(whole_pages(rounded(bytes)));
 #endif
         void* const at = ::operator new(bytes, line);
         return static_cast<T*>(std::memset(at, 0, bytes));
     }
     void deallocate(T* at, [[maybe_unused]] std::size_t n) {
 #if defined(__linux__)
-        if (n * sizeof(T) >= page / 8) {
+        if (n * sizeof(T) >= least) {
             munmap(at, rounded(n * sizeof(T)));
             return;
         }
