@@ -58,7 +58,7 @@ def test_a_thread_that_cannot_be_started_is_one_less(monkeypatch):
     assert side_by_side([lambda k=k: k for k in range(4)], 3) == [0, 1, 2, 3]
 
 
-def test_ctrl_c_ends_the_other_threads_too(none_left):
+def test_ctrl_c_ends_the_other_threads_too(none_left, interrupts):
     """Both tasks would take minutes; the signal reaches the main thread, and the other one hears of it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 300)) * 10.0 ** rng.uniform(-3, 3, size=300)

@@ -14,6 +14,7 @@ import pytest
 from faults import FULL
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.slow
 N_KILLS, N_CHUNKS = (500, 12) if FULL else (20, 3)
 MODEL = [f"model: {how}" for how in ("kill before", "kill after", "ENOSPC", "EIO", "short", "half", "lie")]
 CHECKPOINT = [f"checkpoint: {how}" for how in ("kill before", "kill after")]

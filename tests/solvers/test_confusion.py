@@ -44,7 +44,7 @@ def worth(loss, scores, y, a, b):
 @pytest.mark.parametrize("loss", EVERY, ids=str)
 def test_every_search_equals_the_table(loss):
     rng = np.random.default_rng(7)
-    for scores, y in samples(rng, 150):
+    for scores, y in samples(rng, 75):
         bound = resolve(loss, int(y.sum()), int((~y).sum()))
         _, _, best = find(bound, scores, y, "table")
         searches = [bound.search, *(["divide"] if bound.mixed else [])]

@@ -35,7 +35,7 @@ def sample(kind, rng, n=10):
 def test_equals_the_quadratic_programme_at_random_costs(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     cases = []
-    for _ in range(500):
+    for _ in range(300):
         X, y = sample(kind, rng)
         C, tau = 10.0 ** rng.uniform(-2, 1), rng.uniform(0, 1)
         cases.append((X, y, C, tau, trace(X, y, C).models(tau)[0]))

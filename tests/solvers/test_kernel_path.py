@@ -59,7 +59,7 @@ def feasible(path, tau, n):
 @pytest.mark.parametrize("name", KERNELS)
 def test_equals_the_quadratic_programme_at_random_costs(name, ties):
     rng, kernel, cases = np.random.default_rng(0), KERNELS[name], []
-    for _ in range(200):
+    for _ in range(100):
         X, y = sample(rng, 12, ties)
         C, tau = 10.0 ** rng.uniform(-2, 1), rng.uniform(0, 1)
         path = trace(given(kernel, X), y, C, kernel=kernel)

@@ -278,6 +278,7 @@ def test_forged_checkpoints_are_refused_with_one_error_and_the_one_before_is_tri
         make(kind).fit_stream(unread(), checkpoint=file)
 
 
+@pytest.mark.slow
 def test_a_state_with_wild_places_cannot_crash():
     """Any eight bytes of the state replaced: refused, or a model that learns and predicts."""
     code = textwrap.dedent("""
