@@ -121,7 +121,7 @@ public:
         double* const sums = squares();
         double* const vs = v();
         double* const us = u();
-        const double gg = g * g, pull = g * eta / at.scale, spent = at.spent;
+        const double gg = g * g, pull = g * (eta / at.scale), spent = at.spent;  // the division does not wait for g
         if constexpr (Row::is_dense) {
             const auto* const values = row.values;
             if (is_side_by_side()) {
