@@ -200,7 +200,7 @@ def _orders(sets, values):
 
 
 def figures(results, folder):
-    """Figure 2 of 003 re-made, and time against n."""
+    """Figure 2 of Cheng et al. re-made, and time against n."""
     import matplotlib as mpl
 
     mpl.use("Agg")

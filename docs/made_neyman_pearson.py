@@ -133,7 +133,7 @@ FROM = dict.fromkeys(("np_speed", "np_annealing", "np_settling", "np_contenders"
 
 
 def figures(results, folder):
-    """The display on a small problem, and Figures 3 and 4 of 002 re-made."""
+    """The display on a small problem, and Figures 3 and 4 of Gasso et al. re-made."""
     import matplotlib as mpl
 
     mpl.use("Agg")

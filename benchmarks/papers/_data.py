@@ -41,6 +41,6 @@ def _file(name):
 
 
 def split(name, rows=60_000, seed=0):
-    """70 % to train on and the rest to test, as in paper 001."""
+    """70 % to train on and the rest to test, as in Kar et al.."""
     X, y = problem(name, rows, seed)
     return train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)

@@ -1,4 +1,4 @@
-"""Theorems 3 and 6 of paper 001 as slopes: the gap to the best attainable value falls at least like 1/sqrt(T).
+"""Theorems 3 and 6 of Kar et al. as slopes: the gap to the best attainable value falls at least like 1/sqrt(T).
 
 The measures are concave (or a ratio) and rise in both rates, the rewards are hinges, the duals follow the surrogate, and
 the feasible set is a ball: what the theorems assume. The optimum over the ball is found by a batch method on a large

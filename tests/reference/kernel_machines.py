@@ -1,4 +1,4 @@
-"""Kernel machines solved the slow way: one dense quadratic program, and Algorithms 2 and 3 of 002 around it."""
+"""Kernel machines solved the slow way: one dense quadratic program, and Algorithms 2 and 3 of Gasso et al. around it."""
 
 import numpy as np
 import piqp

@@ -1,4 +1,4 @@
-"""Algorithm 2 of paper 003, corrected, as written: sort all kinks, walk along the slope until it passes zero."""
+"""Algorithm 2 of Cheng et al., corrected, as written: sort all kinks, walk along the slope until it passes zero."""
 
 import numpy as np
 

@@ -65,7 +65,7 @@ def reward(z, kind):
 
 
 def loss(z, kind):
-    """Value and slope of a loss of paper 002, with width 1."""
+    """Value and slope of a loss of Gasso et al., with width 1."""
     if kind == "sigmoid":
         s = 1 / (1 + math.exp(z))
         return s, -s * (1 - s)
@@ -80,7 +80,7 @@ def inside(x, low=0.0, high=1.0, edge=CLIP):
     return min(max(x, low + edge), high - edge)
 
 
-# -- paper 001 -----------------------------------------------------------------------------------------------------
+# -- Kar et al. ----------------------------------------------------------------------------------------------------
 class Nemsis:
     """Algorithm 1 for Psi(zeta1, zeta2), one row at a time."""
 
@@ -196,7 +196,7 @@ class Spade(Nemsis):
         return tuple(inside(self.rate[c]) for c in (+1, -1))
 
 
-# -- paper 002 -----------------------------------------------------------------------------------------------------
+# -- Gasso et al. --------------------------------------------------------------------------------------------------
 class NeymanPearson:
     """Algorithm 4: min P_nd s.t. P_fa <= rho; or, with q, s.t. P_fa <= q (1 - P_nd) (section 4), on the latest positive."""
 

@@ -184,7 +184,7 @@ def test_line_search_makes_the_bundle_monotone_and_shorter():
     with_search = solve(X, y, C=0.05, tol=1e-3, solver="bundle")
     without = solve(X, y, C=0.05, tol=1e-3, solver="bundle", bundle=BundleOptions(line_search=False))
     assert (np.diff(with_search.history) <= 1e-9 * with_search.objective).all()
-    assert (np.diff(without.history) > 0).any()  # the fluctuation of 003, Figure 2
+    assert (np.diff(without.history) > 0).any()  # the fluctuation of Cheng et al., Figure 2
     assert len(with_search.history) < len(without.history)
     assert with_search.converged
     assert without.converged

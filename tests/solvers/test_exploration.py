@@ -115,7 +115,7 @@ def test_infeasible_everywhere_is_an_error():
     ("t", "beta"), [(0.3, 0.5), (0.5, 0.5), (0.3, 1.0), (0.5, 1.0), (0.8, 1.0), (0.5, 2.0), (0.7, 2.0)]
 )
 def test_linearised_costs_of_f_beta_are_those_of_the_level(t, beta):
-    # 003: at level t a false negative costs 1 + b^2 - t and a false positive t.
+    # Cheng et al.: at level t a false negative costs 1 + b^2 - t and a false positive t.
     p, tpr = 0.2, 0.7
     called = (1 + beta**2) * p * tpr / t - beta**2 * p  # so that F = t at this tpr
     tnr = 1.0 - (called - p * tpr) / (1 - p)

@@ -1,4 +1,4 @@
-"""The nonconvex machines: against Algorithms 2 and 3 of 002 written plainly, and what they promise."""
+"""The nonconvex machines: against Algorithms 2 and 3 of Gasso et al. written plainly, and what they promise."""
 
 import dataclasses
 

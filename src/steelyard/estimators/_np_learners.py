@@ -87,7 +87,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class MachineLearner:
-    """The nonconvex machines of 002, and the convex cost grid, which `folds` choose from."""
+    """The nonconvex machines of Gasso et al., and the convex cost grid, which `folds` choose from."""
 
     problem: NeymanPearsonProblem
     folds: Sequence[RowNumbers] = ()

@@ -2,7 +2,7 @@
 
     min P(miss)   subject to   P(false alarm) <= max_fpr
 
-A problem (`solvers.kernel.neyman_pearson`: the nonconvex machines of 002), a learner that trains on it
+A problem (`solvers.kernel.neyman_pearson`: the nonconvex machines of Gasso et al.), a learner that trains on it
 (`_np_learners`), and a rule for the offset (`solvers.kernel.offset`): the offset is set on rows that the scores were
 not trained on (`_np_offset`), because a rate within the cap on the training rows is not within it on others.
 """
@@ -63,9 +63,10 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     ramp : float, default=1.0
         Half the width of the ramp loss: towards 0 it becomes the 0-1 loss.
     solver : str, default="auto"
-        "annealed" (002, Algorithm 3), "uzawa" (Algorithms 1 and 2), "dc" (Algorithm 2 at equal costs), "cost-grid"
-        (convex, costs from a grid: AC-SVM), "generative" (minimax probability machine). "auto" is "annealed"; for a
-        linear kernel on more than 20,000 rows it says what to use instead (`MeasureClassifier`, `OnlineClassifier`).
+        "annealed" (Algorithm 3 of Gasso et al.), "uzawa" (Algorithms 1 and 2), "dc" (Algorithm 2 at equal costs),
+        "cost-grid" (convex, costs from a grid: AC-SVM), "generative" (minimax probability machine). "auto" is
+        "annealed"; for a linear kernel on more than 20,000 rows it says what to use instead (`MeasureClassifier`,
+        `OnlineClassifier`).
     offset : {"folds", "train"}, default="folds"
         "folds" sets the offset on out-of-fold scores, so that the cap is met in expectation on new rows; "train" on the
         training scores, as in the paper.

@@ -187,7 +187,7 @@ class NegCost(Named):
 
 
 class NegNPCost(Named):
-    """Minus what a missed cap costs, ``-((1 - P) + max(0, (1 - N) - max_fpr) / max_fpr)``: 002's choice of models.
+    """Minus what a missed cap costs, ``-((1 - P) + max(0, (1 - N) - max_fpr) / max_fpr)``.
 
     Misses count one for one; false alarms nothing up to the cap, and ``1 / max_fpr`` each beyond it.
 

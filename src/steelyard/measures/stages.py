@@ -1,4 +1,4 @@
-"""A measure as nested stages, the form in which Algorithm 1 of paper 001 keeps its dual variables.
+"""A measure as nested stages, the form in which Algorithm 1 of Kar et al. keeps its dual variables.
 
 Given a tree, the result is a list of stages, each a function of two arguments that are rates or earlier stages.
 ``Psi(zeta1(P, N), zeta2(P, N))`` has three. A node whose arguments are all affine in the rates is one stage as it

@@ -5,8 +5,8 @@ batch in place of a row: the batch enters the tallies, its rows are weighed with
 weights are looked at anew. A batch of one row does exactly what the compiled loop does (refresh=1).
 
     guarded   the slopes of the measure at the running rates, normalised, no less than a quarter of a class's share
-    letter    paper 001, Algorithm 1: the nested duals of `nested.py`, from zero, exact gradients. A ratio (SCAN) weighs
-              numerator - level * denominator, at the level of the running rates
+    letter    Kar et al., Algorithm 1: the nested duals of `nested.py`, from zero, exact gradients. A ratio (SCAN)
+              weighs numerator - level * denominator, at the level of the running rates
     constraint  a P + b N + c >= 0 with multiplier lam: the weights of M + lam (a P + b N + c), lam moving by factors
 
 All of it is tensor arithmetic: no device is waited for. Buffers are double, whatever

@@ -7,8 +7,8 @@ Given logits s and labels, with margins ``z = y s`` and rewards r (`rewards.py`)
 where ``u(+) = a_P / p`` and ``u(-) = a_N / n`` are the weights of the classes (`duals.py`) and p the running share of
 positives. That is the linearised objective ``a_P (1 - P) + a_N (1 - N)`` at the surrogate rates of the batch: what the
 measure, made linear at the running rates, still misses of a perfect classifier; for a concave measure no less than
-what is really missing. It falls to 0, and its gradient is the update of papers 001 (Algorithms 1 and 3) and 002
-(Algorithm 4 and section 4), a batch in place of a row.
+what is really missing. It falls to 0, and its gradient is the update of Kar et al. (Algorithms 1 and 3) and Gasso et
+al. (Algorithm 4 and section 4), a batch in place of a row.
 """
 
 from __future__ import annotations

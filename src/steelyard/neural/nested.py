@@ -1,4 +1,4 @@
-"""The dual variables of a nested concave measure on tensors (paper 001, Algorithm 1, lines 7, 10, 13 and 15 to 17).
+"""The dual variables of a nested concave measure on tensors (Kar et al., Algorithm 1, lines 7, 10, 13 and 15 to 17).
 
 As in `src/core/stream/nested_duals.hpp`: a measure is a list of stages, each a function of two arguments that are rates
 or earlier stages. Stage k keeps the running mean of ``zeta_k(x) + zeta_k'(x).(l - x)``, with x the means of its

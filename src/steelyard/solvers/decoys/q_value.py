@@ -5,7 +5,7 @@ Given rows that are targets (a mixture of right and wrong ones) or decoys (all w
     max over f, u   T(u)    subject to   D(u) <= q T(u)
 
 with T(u) and D(u) the weighted numbers of targets and decoys with ``f(x) >= u``. In rates this is ``(1 - p) FPR <= q p
-TPR``; paper 002, section 4, writes it for classes of equal size. Most targets are wrong, so a convex loss on all of
+TPR``; Gasso et al., section 4, writes it for classes of equal size. Most targets are wrong, so a convex loss on all of
 them spends itself on rows that nobody could accept. Four recipes, each the start of the next, and nonconvex from the
 second on (the steps are in `decoys.steps`): *loop*, *mixture*, *annealed*, and the *mean* of the last two, each on the
 scale where the threshold is 0 and the median decoy -1. Two more are for few rows with many columns: *firm*, a mixture
@@ -221,7 +221,7 @@ def _place(matches: Matches, scores: Array, kernel: LandmarkKernel) -> Landmarks
 def solve_stochastic(
     X: Any, is_target: Mask, max_q: float, *, passes: int = 5, seed: int = 0, sample_weight: Array | None = None
 ) -> QValueResult:
-    """The stream learner of 002 (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
+    """The stream learner of Gasso et al. (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
     cap = Precision() >= 1.0 / (1.0 + max_q)
     problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
     matches = Matches.of(X, is_target, sample_weight)

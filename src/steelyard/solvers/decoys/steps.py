@@ -10,7 +10,7 @@ returns another w that accepts more targets within a cap q on decoys per target,
   by a convex problem a round.
 - `annealed`: ascent of ``sum over targets of s(f/h) - r sum over decoys of s(f/h)`` with a sigmoid s around the
   threshold, of a width h that shrinks. The multiplier r is the exchange rate of targets for decoys at the threshold,
-  which is what makes the threshold a stationary point of the Lagrangian (13) of 002.
+  which is what makes the threshold a stationary point of the Lagrangian (13) of Gasso et al..
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Whatever the distributions with these means m and covariances S, a rate of false alarms above rho is then impossible
 for ``k = sqrt((1 - rho) / rho)`` (Chebyshev's bound), or for Gaussians with ``k`` the normal quantile of 1 - rho
-(Huang et al. 2006, Kim et al. 2006; called GEN in 002). Given X of each class; back comes (w, b).
+(Huang et al. 2006, Kim et al. 2006; called GEN in Gasso et al.). Given X of each class; back comes (w, b).
 
 The constraint is tight, so b is known from w, and ``(w.(m+ - m-) - k s-(w)) / s+(w)`` is to be maximised. Where its
 gradient vanishes, w is along ``((1 - t) S- + t S+)^-1 (m+ - m-)`` for some t in [0, 1]: one number, the

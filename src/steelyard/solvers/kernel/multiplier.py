@@ -1,9 +1,9 @@
 """What a false alarm costs against a miss, moved from round to round until the rate of false alarms is at the cap.
 
 Given is the surrogate rate that a machine has at the ratio of costs so far; the next ratio is ``ratio (rate /
-cap)^gain``: to first order the paper's ``1 + nu (rate - cap)`` with nu = gain / cap (002, Algorithms 1 and 3), but a
-factor 2 too high and too low are answered alike. The gain follows the slope seen between the last two rounds, and late
-steps are smaller, since the rows given up lag behind the ratio.
+cap)^gain``: to first order the paper's ``1 + nu (rate - cap)`` with nu = gain / cap (Gasso et al., Algorithms 1
+and 3), but a factor 2 too high and too low are answered alike. The gain follows the slope seen between
+the last two rounds, and late steps are smaller, since the rows given up lag behind the ratio.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     min over f   1/2 |f|^2 + 2 eta C sum_pos r(y f)   subject to   mean over negatives of r(y f) <= rho
 
-with the ramp ``r(z) = clip((eta - z) / (2 eta), 0, 1)``, which tends to the 0-1 loss with eta (002, eq. 5 and 6). For a
-multiplier of the constraint this is an SVM whose negatives cost `ratio` times what positives do, with a ramp in place
-of the hinge. DC programming gives up the rows behind the ramp (``y f < -eta``) and solves a convex SVM in which their
-boxes are shifted, ``-beta c <= a <= (1 - beta) c``, until the same rows are given up again (Algorithm 2, `dc`).
+with the ramp ``r(z) = clip((eta - z) / (2 eta), 0, 1)``, which tends to the 0-1 loss with eta (Gasso et al., eq. 5 and
+6). For a multiplier of the constraint this is an SVM whose negatives cost `ratio` times what positives do, with a ramp
+in place of the hinge. DC programming gives up the rows behind the ramp (``y f < -eta``) and solves a convex SVM
+in which their boxes are shifted, ``-beta c <= a <= (1 - beta) c``, until the same rows are given up again (Algorithm 2,
+`dc`).
 
 `solve` moves the ratio (`multiplier`) after every such round ("annealed", Algorithm 3) or after each whole `dc`
 ("uzawa", Algorithms 1 and 2), until the surrogate rate is at the cap. A run that does not settle ends at the best

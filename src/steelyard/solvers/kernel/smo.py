@@ -5,7 +5,8 @@
 Given a `Kernel` over the training rows, labels y in {-1, 1}, a linear term p and bounds for each row; back come a, the
 constant of ``f(x) = sum_i a_i y_i k(x_i, x) + bias`` with ``y_i f(x_i) = p_i`` at the free rows, and a bound on how far
 the optimality conditions are from holding. The standard SVM is ``p = 1, lower = 0, upper = C``; nonconvex SVMs shift
-the boxes (002, Algorithm 2). One `Kernel` serves many calls: its cache stays, and the last result is a good start.
+the boxes (Gasso et al., Algorithm 2). One `Kernel` serves many calls: its cache stays, and the last result is a
+good start.
 """
 
 from __future__ import annotations

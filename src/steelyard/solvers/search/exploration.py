@@ -13,7 +13,7 @@ values is partly luck, so `choose` judges the best few by what their thresholds 
 The threshold of the model chosen is then settled: the operating point nearest to the mean over the draws.
 
 Costs come from a grid first, then from near the best: the linearisation of the measure there (Frank-Wolfe; for F-beta
-at level t these are 003's costs ``1 + b^2 - t`` and ``t``), and the costs and Cs halfway to the neighbours.
+at level t these are Cheng et al.'s costs ``1 + b^2 - t`` and ``t``), and the costs and Cs halfway to the neighbours.
 """
 
 from __future__ import annotations

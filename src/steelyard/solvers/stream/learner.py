@@ -1,8 +1,8 @@
 """The learner on a stream: it carries the state of the compiled loop from chunk to chunk, and has a model at any time.
 
 Given a `Problem` (a measure of the two rates, perhaps a linear constraint on them) and rows one at a time, learn a
-linear model ``w.x + b`` in one pass. The loop is `src/core/stream/learner.hpp`: NEMSIS, SCAN and SPADE (paper 001,
-Algorithms 1 and 3, and its relative), stochastic Neyman-Pearson (paper 002, Algorithm 4). With ``guard=True`` the
+linear model ``w.x + b`` in one pass. The loop is `src/core/stream/learner.hpp`: NEMSIS, SCAN and SPADE (Kar et al.,
+Algorithms 1 and 3, and its relative), stochastic Neyman-Pearson (Gasso et al., Algorithm 4). With ``guard=True`` the
 offset is not the one that the steps have left behind: it is the exact best threshold of the model on a uniform sample
 of the stream, at any time (`statistics.frontier`).
 
@@ -217,7 +217,7 @@ class Learner:
 
 def balanced_order(y: NDArray[np.int8], weight: Array | None, seed: tuple[int, int]) -> NDArray[np.intp]:
     """As many rows as there are, picked from the two classes with equal probability, with replacement, and within a
-    class by weight (paper 002, section 3.3)."""
+    class by weight (Gasso et al., section 3.3)."""
     rng = np.random.default_rng(seed)
     chance = np.ones(len(y)) if weight is None else weight.copy()
     for side in (y > 0, y < 0):

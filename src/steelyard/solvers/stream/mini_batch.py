@@ -1,4 +1,4 @@
-"""The mini-batch structural SVM, 1PMB, on a stream: the baseline of paper 001 (Kar, Narasimhan & Jain 2014).
+"""The mini-batch structural SVM, 1PMB, on a stream: the baseline of Kar et al. (from Kar, Narasimhan & Jain 2014).
 
 For a buffer of rows with scores ``s_i`` and weights ``c_i`` of sum C the surrogate of ``1 - M`` is
 

@@ -18,7 +18,7 @@ REWARDS = ("hinge", "logistic", "sigmoid", "ramp", "arctan", "erf")  # in the or
 
 @dataclass(frozen=True)
 class Nemsis:
-    """Nested primal-dual updates (paper 001, Algorithm 1)."""
+    """Nested primal-dual updates (Kar et al., Algorithm 1)."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Spade:
 
 @dataclass(frozen=True)
 class Scan:
-    """Ratios (paper 001, Algorithm 3). To the letter (``guard=False``) epochs of `epoch` (or 1000) rows, growing by
+    """Ratios (Kar et al., Algorithm 3). To the letter (``guard=False``) epochs of `epoch` (or 1000) rows, growing by
     `growth`, alternate between learning and estimating the level (Theorem 6: epochs that grow by a factor). With the
     guard there are none: at the level of the running rates the gradient of numerator - level * denominator is the
     ratio's own, times the denominator, so the level is that of the moment and no row is spent on estimating it."""
@@ -44,7 +44,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class NeymanPearson:
-    """Stochastic Neyman-Pearson (paper 002, Algorithm 4): `gain` of the multiplier, `width` of a nonconvex reward.
+    """Stochastic Neyman-Pearson (Gasso et al., Algorithm 4): `gain` of the multiplier, `width` of a nonconvex reward.
     `balanced` (``guard=False`` only) is the paper's balanced sampling: `fit` picks rows of each class with equal
     probability, with replacement, and their coefficients are 1 and the multiplier; chunks of `partial_fit` are taken
     to be picked like that already."""

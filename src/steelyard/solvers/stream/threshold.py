@@ -7,7 +7,7 @@ taken with the largest
 
     value - E[excess],    excess = max(0, -S) / (slack of a perfect classifier),    S = the slack on all rows there are.
 
-For ``fpr <= a`` and recall that is the expectation of the score by which Gasso et al. (paper 002, section 5.1) choose
+For ``fpr <= a`` and recall that is the expectation of the score by which Gasso et al. (section 5.1) choose
 their models, ``miss + max(0, fpr - a) / a``, with its sign turned. Given the sample, a rate r on n rows has Jeffreys'
 posterior, with mean ``m = (n r + 1/2) / (n + 1)`` and variance ``m (1 - m) / (n + 2)``; S is linear in the two rates,
 and taken for normal: ``E max(0, -S) = sd phi(mean / sd) - mean Phi(-mean / sd)``. With many rows the margin vanishes.
