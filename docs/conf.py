@@ -82,7 +82,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": []}  # pages that stand alone have no neighbours to list
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["steelyard.css"]

@@ -40,9 +40,10 @@ SILENT = """
 return [...document.querySelectorAll('article img')].filter(i => !i.closest('.sphx-glr-thumbnails'))
   .filter(i => !i.alt.trim() || /[.](svg|png)$/.test(i.alt)).map(i => i.src.split('/').pop())
 """
-# At the wide size code that people copy is seen whole: which blocks are cut, and by how many pixels?
+# At the wide size code that people copy and formulas are seen whole: which are cut, and by how many pixels?
 CUT = """
-return [...document.querySelectorAll('article div.highlight-python pre')]
+const whole = ['div.highlight-python pre', 'div.highlight-r pre', 'div.formula'];
+return [...document.querySelectorAll(whole.map(one => 'article ' + one).join(', '))]
   .filter(p => p.scrollWidth > p.clientWidth + 1)
   .map(p => (p.scrollWidth - p.clientWidth) + ' pixels of ' + p.textContent.trim().slice(0, 40))
 """

@@ -152,7 +152,7 @@ def frontier_figure(path):
         X, digit == 8, test_size=0.5, stratify=digit == 8, random_state=0
     )
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.7), layout="constrained")
     goals = [(m.FBeta(1), None, "roc"), (m.Recall(), m.fpr <= 0.05, "roc"), (m.BAKLD(), None, "rates")]
     for ax, (measure, cap, plane) in zip(axes, goals, strict=True):
         tuned = sy.ThresholdClassifier(model, measure, subject_to=cap).fit(X_train, y_train)

@@ -195,7 +195,7 @@ def _orders(sets, values):
     return (
         f"The structural SVM is behind the cost-sensitive grid on {behind('StructuralSVM', 'grid')} sets "
         f"and behind logistic regression with the exact threshold on {behind('StructuralSVM', tuned)}; "
-        f"LR-ML^E is behind that threshold on {behind('LR-ML^E', tuned)}.{at_zero}"
+        f"LR-ML$^E$ is behind that threshold on {behind('LR-ML^E', tuned)}.{at_zero}"
     )
 
 
@@ -209,7 +209,7 @@ def figures(results, folder):
     if (results / "fmeasure.json").exists():
         progress = json.loads((results / "fmeasure.json").read_text())["progress"]
         figure, axes = plt.subplots(
-            1, len(progress), figsize=(4.2 * len(progress), 3.4), layout="constrained", squeeze=False
+            1, len(progress), figsize=(3.1 * len(progress), 3), layout="constrained", squeeze=False
         )
         for ax, (name, lines) in zip(axes[0], progress.items(), strict=True):
             for label, values in lines.items():
@@ -223,7 +223,7 @@ def figures(results, folder):
     if "scaling" in known:
         figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
         for label, r in known["scaling"].items():
-            ax.loglog(r["rows"], r["seconds"], "o-", label=f"{label} (n^{r['exponent']:.2f})")
+            ax.loglog(r["rows"], r["seconds"], "o-", label=f"{label} ($n^{{{r['exponent']:.2f}}}$)")
         ax.set(xlabel="rows", ylabel="seconds for nine cost pairs")
         ax.legend()
         figure.savefig(folder / "scaling.svg")

@@ -165,7 +165,7 @@ def figures(results, folder):
 
     found = json.loads(path.read_text())
     sets = found["sets"]
-    figure, axes = plt.subplots(1, len(sets), figsize=(4.2 * len(sets), 3.4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, len(sets), figsize=(3.2 * len(sets), 3.2), layout="constrained", sharey=True)
     for ax, (name, one) in zip(np.atleast_1d(axes), sets.items(), strict=True):
         for (factor, run), style in zip(one["factors"].items(), ("-", "--"), strict=True):
             for who, colour in (("StreamQuantifier", "#1f4e79"), ("counting predictions", "#c1440e")):

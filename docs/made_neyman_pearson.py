@@ -46,7 +46,7 @@ def annealing(found):
         ]
         header = (
             f"{title}: cap", "the paper's steps", "our steps", "our annealed against the paper's Uzawa",
-            "P_fa, difference in 1/1000", "P_nd",
+            "false alarms, difference in 1/1000", "misses, the same",
         )  # fmt: skip
         parts.append(markdown(header, rows))
     return "\n\n".join(parts) + "\n\nMedian, and in brackets mean ± standard deviation, over the pairs of C and gamma."
@@ -83,7 +83,7 @@ def contenders(found):
     return (
         markdown(("", "cap", *every[0]), rows)
         + "\n\nFalse alarms / misses ± standard error on test rows, and processor time with the search; bold: the "
-        + "smallest `P_nd + max(0, P_fa - cap) / cap`. By that the annealed machine is at or ahead of "
+        + "smallest `misses + max(0, false alarms - cap) / cap`. By that the annealed machine is at or ahead of "
         + ", ".join(f"{who} in **{n} of {len(every)}** rows" for who, n in ahead.items())
         + f". {sizes}."
     )
@@ -157,7 +157,7 @@ def figures(results, folder):
 
 
 def starts(known, plt):
-    figure, axes = plt.subplots(1, len(known), figsize=(4 * len(known), 3.4), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(1, len(known), figsize=(3.2 * len(known), 3.2), layout="constrained", squeeze=False)
     for ax, (name, points) in zip(axes[0], known.items(), strict=True):
         ax.plot(*zip(*points["random"], strict=True), "s", color="#d9a441", label="24 random starts")
         ax.plot(*points["zero"], "*", color="#c1440e", markersize=14, label="start at zero")

@@ -163,7 +163,7 @@ def boundary_figure(path):
     rng = np.random.default_rng(4)
     y = np.repeat([0, 1], 120)
     X = np.c_[3.0 * y + rng.normal(size=240), rng.normal(size=240)] + rng.normal(scale=0.4, size=(240, 1))
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     for ax, kernel in zip(axes, ("linear", "rbf"), strict=True):
         path_ = sy.CostPath(C=1.0, kernel=kernel, gamma=0.3).fit(X, y)
         sy.CostPathDisplay.from_estimator(path_, X, y, kind="boundary", tau=(0.05, 0.5, 0.95), ax=ax)
@@ -186,7 +186,7 @@ def rates_figure(path):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, 1 - y, test_size=0.5, stratify=y, random_state=0)
     model = make_pipeline(StandardScaler(), sy.CostPath(C=0.01)).fit(X_train, y_train)
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     sy.CostPathDisplay.from_estimator(model, X_test, y_test, measure=m.FBeta(1), ax=axes[0])
     sy.CostPathDisplay.from_estimator(model, kind="coefficients", n_labels=5, ax=axes[1])
     figure.savefig(path)
@@ -203,7 +203,7 @@ def quantile_figure(path):
     x = np.sort(rng.uniform(0, 4, 400))[:, None]
     y = np.sin(1.5 * x[:, 0]) + (0.1 + 0.25 * x[:, 0]) * rng.normal(size=400)
     tau = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained", sharey=True)
     for ax, how in zip(axes, ({}, {"kernel": "rbf", "gamma": 1.0}), strict=True):
         quantiles = sy.QuantilePath(C=1.0, **how).fit(x, y).predict(x, tau)
         ax.plot(x, y, ".", color="#999999", markersize=3)

@@ -171,7 +171,7 @@ def figures(results, folder):
 
     found = json.loads((results / "qvalue.json").read_text())
     rates = [str(rate) for rate in found["rates"] if rate >= 0.01]  # below that a single decoy decides
-    figure, axes = plt.subplots(1, len(rates), figsize=(5 * len(rates), 3.6), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, len(rates), figsize=(4.4 * len(rates), 3.6), layout="constrained", sharey=True)
     for ax, rate in zip(axes, rates, strict=True):
         for number, (label, contender) in enumerate(OURS.items()):
             for place, case in enumerate(found["tables"].values()):

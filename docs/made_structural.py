@@ -34,7 +34,7 @@ def structural_table(found):
             markdown(("loss", "bounds", "divide and conquer", "table"), searches),
             '`StructuralSVM("kld", C=10)` against the number of rows, 54 features. Bytes a row: what a fit adds to X.',
             markdown(("rows", "fit", "cuts", "bytes a row", "NegKLD on the rows"), sizes),
-            f"From {growth[0]['rows']:,} to {growth[-1]['rows']:,} rows the time grows as n^{_exponent(growth):.2f}.",
+            f"Time grows as $n^{{{_exponent(growth):.2f}}}$ from {growth[0]['rows']:,} to {growth[-1]['rows']:,} rows.",
             f"`expected_fbeta_labels`: {labels} rows.",
         ]
     )
@@ -158,7 +158,7 @@ def figures(results, folder):
         "training, s": lambda row, cap: row["seconds"],
     }
     figure, axes = plt.subplots(
-        len(sets), len(panels), figsize=(11, 2.7 * len(sets)), layout="constrained", squeeze=False
+        len(sets), len(panels), figsize=(9.4, 2.6 * len(sets)), layout="constrained", squeeze=False
     )
     for line, (name, one) in zip(axes, sets.items(), strict=True):
         caps = [row["cap"] for row in one["caps"]]

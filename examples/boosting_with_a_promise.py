@@ -55,6 +55,7 @@ display = sy.FrontierDisplay.from_estimator(
     promised, X[rest][:3000], y[rest][:3000], plot=False
 )
 display.plot(ax=ax, confidence=0.95)
-ax.set_xlim(-0.005, 0.2)
-ax.set_title("Boosting under two promised limits, on new rows")
+ax.set(
+    xlim=(-0.005, 0.2), aspect="auto", title="Boosting under two promised limits, on new rows"
+)
 plt.show()

@@ -72,6 +72,6 @@ places = np.arange(len(recall))
 for k, g in enumerate(("old", "young")):
     ax.bar(places + 0.35 * k, [values[k] for values in recall.values()], width=0.33, label=g)
 ax.set_xticks(places + 0.175, list(recall))
-ax.set(ylabel="failing loans found", title="Recall by group, on new customers")
-ax.legend()
+ax.set(ylabel="failing loans found", ylim=(0, 0.95), title="Recall by group, on new customers")
+ax.legend(ncols=2)
 plt.show()

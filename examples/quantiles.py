@@ -62,5 +62,5 @@ ax.set(
     ylabel="progression",
     title="Five quantiles of one path",
 )
-ax.legend(title="quantile")
+ax.legend(title="quantile", loc="lower right", ncols=3)
 plt.show()

@@ -64,7 +64,13 @@ ax.axhline(100, color="black", linestyle="--")
 ax.annotate("alarm: 1 / level", (0, 100), xytext=(0, 4), textcoords="offset points")
 ax.axvline(8_000, color="C1")
 ax.annotate(
-    "the world changes", (8_000, 2e-3), xytext=(4, 0), textcoords="offset points", color="C1"
+    "the world changes",
+    (8_000, 0.85),
+    xycoords=("data", "axes fraction"),
+    xytext=(-4, 0),
+    textcoords="offset points",
+    ha="right",
+    color="C1",
 )
 ax.set(
     xlabel="labelled rows seen",
