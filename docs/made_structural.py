@@ -165,7 +165,8 @@ def figures(results, folder):
         for ax, (title, value) in zip(line, panels.items(), strict=True):
             for who, style in STYLES.items():
                 ax.plot(caps, [value(row[who], row["cap"]) for row in one["caps"]], label=who, **style)
-            ax.set(title=f"{name}: {title}", xlabel="cap", xscale="log", xticks=caps, xticklabels=caps)
+            ax.set_title(f"{name}: {title}", fontsize="medium")
+            ax.set(xlabel="cap", xscale="log", xticks=caps, xticklabels=caps)
             ax.minorticks_off()
         line[0].axhline(1, color="0.6", lw=0.8, ls="--")
         line[2].set_yscale("log")
