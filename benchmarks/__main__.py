@@ -10,11 +10,18 @@ import ast
 import os
 import re
 import sys
+import traceback
 from pathlib import Path
 
 HERE = Path(__file__).parent
 # Constants of a file, and what a quick run makes of them: at most so many.
 CUT = {"ROWS": 2_000, "MOST": 600, "MOST_ROWS": 300, "RUNS": 20, "REPEATS": 2, "SPLITS": 2, "SEEDS": 2, "PASSES": 2}
+# Packages that some of them stand beside, and the extra that brings each; others are installed by their own name.
+EXTRAS = {
+    "dask": "dask", "distributed": "dask", "torch": "torch", "quapy": "quapy", "mlquantify": "quapy",
+    "mokapot": "mokapot", "imblearn": "bench", "mapie": "bench", "matplotlib": "plot", "pyarrow": "arrow",
+    "selenium": "docs",
+}  # fmt: skip
 
 
 def programs():
@@ -71,6 +78,34 @@ def run(path, words=(), quick=False):
     exec(compile(tree, str(path), "exec"), {"__name__": "__main__", "__file__": str(path), "__fewer": fewer})
 
 
+def missing(name, error):
+    """What to install for a benchmark that stands beside a package which is not here."""
+    package = error.name.split(".")[0]
+    wanted = f"'steelyard[{EXTRAS[package]}]'" if package in EXTRAS else package
+    return f"{name} was not run: it needs {package} (pip install {wanted})"
+
+
+def in_a_process_of_its_own(name, path, words, quick):
+    """Constants, threads and memory begin anew; the exit status comes back."""
+    if os.fork() == 0:
+        status = 1
+        try:
+            run(path, words, quick)
+            status = 0
+        except ModuleNotFoundError as error:
+            print(missing(name, error))
+        except SystemExit as end:
+            status = end.code or 0
+            if not isinstance(status, int):  # a text is a failure with its reason
+                print(status)
+                status = 1
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(status)
+    return os.waitstatus_to_exitcode(os.wait()[1])
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="which to run; 'all' for all; none lists them")
@@ -84,16 +119,14 @@ def main(argv=None):
     unknown = [name for name in given.names if name not in known and name != "all"]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; python -m benchmarks lists them")
+    failed = []
     for name in known if "all" in given.names else given.names:
         print(f"== {name}", flush=True)
-        if os.fork() == 0:  # each in a process of its own: constants, threads and memory begin anew
-            run(known[name], words, given.quick)
-            sys.stdout.flush()
-            os._exit(0)
-        _, status = os.wait()
-        if status:
-            return 1
-    return 0
+        if in_a_process_of_its_own(name, known[name], words, given.quick):
+            failed.append(name)
+    if failed:
+        print("did not come to their end:", ", ".join(failed))
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

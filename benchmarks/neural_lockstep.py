@@ -367,5 +367,7 @@ def train(folder, out, epochs=EPOCHS):
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("which part? pack, simulate or train, and its folders: the text at the top says how")
     verb, *folders = sys.argv[1:]
     {"pack": pack, "simulate": simulate, "train": train}[verb](*map(Path, folders))

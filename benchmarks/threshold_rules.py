@@ -14,6 +14,7 @@ SMOTE, and our rule on top of the first two. Differences are means over splits, 
 
 import collections
 import sys
+import tempfile
 import time
 import warnings
 from functools import partial
@@ -238,7 +239,7 @@ def compared(cells):
 
 def main():
     warnings.simplefilter("ignore")
-    folder, wanted = Path(sys.argv[1]), sys.argv[2:]
+    folder, wanted = Path(sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp()), sys.argv[2:]
     folder.mkdir(exist_ok=True, parents=True)
     cells = collections.defaultdict(lambda: collections.defaultdict(list))
     for problem in problems():

@@ -48,3 +48,17 @@ def test_it_lists_and_refuses_what_it_does_not_know():
     refused = subprocess.run([*call, "nonsense"], capture_output=True, text=True, cwd=ROOT)
     assert refused.returncode == 2
     assert "no benchmark is called nonsense" in refused.stderr
+
+
+def test_what_is_not_installed_is_named_with_its_extra_and_the_others_still_run(runner, tmp_path, monkeypatch, capfd):
+    texts = {"needs": "import mlquantify_of_nowhere", "fails": "1 / 0", "works": 'print("worked")'}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(f'"""{name}"""\nif __name__ == "__main__":\n    {text}\n')
+    monkeypatch.setattr(runner, "programs", lambda: {name: tmp_path / f"{name}.py" for name in texts})
+    assert runner.main(["all", "--quick"]) == 1
+    said = capfd.readouterr().out
+    assert "needs was not run: it needs mlquantify_of_nowhere (pip install mlquantify_of_nowhere)" in said
+    assert "worked" in said
+    assert "did not come to their end: needs, fails" in said
+    error = ModuleNotFoundError("No module named 'dask'", name="dask.array")
+    assert runner.missing("cluster", error) == "cluster was not run: it needs dask (pip install 'steelyard[dask]')"
