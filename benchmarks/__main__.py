@@ -22,6 +22,7 @@ EXTRAS = {
     "mokapot": "mokapot", "imblearn": "bench", "mapie": "bench", "matplotlib": "plot", "pyarrow": "arrow",
     "selenium": "docs",
 }  # fmt: skip
+NAMES = {"liblinear": "liblinear-official"}  # where the package index has another name
 
 
 def programs():
@@ -81,7 +82,7 @@ def run(path, words=(), quick=False):
 def missing(name, error):
     """What to install for a benchmark that stands beside a package which is not here."""
     package = error.name.split(".")[0]
-    wanted = f"'steelyard[{EXTRAS[package]}]'" if package in EXTRAS else package
+    wanted = f"'steelyard[{EXTRAS[package]}]'" if package in EXTRAS else NAMES.get(package, package)
     return f"{name} was not run: it needs {package} (pip install {wanted})"
 
 

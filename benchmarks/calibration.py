@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 import steelyard as sy
 from _run import RESULTS, write
 from _sets import binary
-from frontier import SHARE, p_value, significant
+from frontier import PLAN, p_value, significant
 
 ROWS = 2857  # 70 % of them are 2,000
 SETS = [
@@ -87,7 +87,7 @@ def one_set(name, splits):
     }
     found["path"]["recrossing"] = []
     for seed in range(splits):
-        Xa, Xb, ya, yb = train_test_split(X, y, test_size=SHARE, random_state=seed, stratify=y)
+        Xa, Xb, ya, yb = train_test_split(X, y, test_size=PLAN["test_share"], random_state=seed, stratify=y)
         for method, make in METHODS.items():
             start = time.perf_counter()
             C, model = tuned(make, Xa, ya, seed)
