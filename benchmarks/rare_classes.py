@@ -19,13 +19,15 @@ from _data import problem
 
 import steelyard as sy
 import steelyard.measures as m
-from _run import write
+from _run import QUICK, write
 
 CLASSES = (
     ("kddcup99-10pct", 21), ("kddcup99-10pct", 17), ("kddcup99-10pct", 0), ("kddcup99-10pct", 9),
     ("shuttle", 2), ("shuttle", 4), ("covertype", 4), ("covertype", 7), ("wilt", 1), ("ozone-8hr", 1),
     ("coil2000", 1), ("satimage", 1), ("letter", 7), ("letter", 14), ("20news-bydate", 3),
 )  # fmt: skip
+# In 2,000 rows of a quick run these have enough positives to be divided.
+CLASSES = CLASSES[8:14] if QUICK else CLASSES
 PASSES, SEEDS = (1, 3, 30), (5, 6, 7)
 
 
