@@ -69,6 +69,29 @@ def test_a_refit_that_fails_changes_nothing(name, bad):
     assert pickle.dumps(held(model)) == before
 
 
+WARNS = {
+    "StructuralSVM": ({"max_iter": 1}, X),
+    "Quantifier": ({"method": "acc"}, np.ones_like(X)),
+    "CostPath": ({"method": "exact", "kernel": "rbf", "C": 1e8, "gamma": 1e-9}, np.ones_like(X)),
+    "QValueClassifier": ({"max_q": 0.2}, np.ones_like(X)),
+    "NeymanPearsonClassifier": ({"max_iter": 1}, X),
+}
+
+
+@pytest.mark.parametrize("name", WARNS)
+def test_where_warnings_are_errors_a_fit_that_warns_changes_nothing(name):
+    changed, A = WARNS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MAKE[name]().fit(X[:, 1:], Y).set_params(**changed)
+    before = pickle.dumps(held(model))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(Warning):
+            model.fit(A, Y)
+    assert pickle.dumps(held(model)) == before
+
+
 @pytest.mark.parametrize("had", [True, False], ids=["a model", "none"])
 def test_a_stream_with_a_bad_item_leaves_the_model_that_was_there(had, tmp_path):
     model = sy.OnlineClassifier(m.FBeta(1), random_state=0)
