@@ -27,10 +27,12 @@ from faults import saved_models
 from faults.broken_disk import DONE, REFUSED, WRONG, in_child
 from faults.saved_models import X, Y
 
+MORE = saved_models.rows(300)
 LEAST = 513  # bytes, for "all": smaller objects of Python come from its own arenas, which are not asked for one by one
 TOGETHER = 20  # tries in a fork: whoever refuses one leaves all as it was, so that the next may follow
 LOST = 0  # objects of the core that a call which fails may keep
 NUMPYS = ("without exception set", "without setting an exception")  # a SystemError: numpy's word for no memory
+BUFFER = 16  # numbers, the least: numpy 2.4 ends the process if it gets no buffer for a ufunc (PyErr_NoMemory without the GIL)
 OVER = 6  # beside the codes of broken_disk
 
 
@@ -57,7 +59,7 @@ class Call:
             return self.made()
         if self.kind == "fit":
             return self.made().fit(X[::2], Y[::2])
-        if self.kind == "partial_fit":
+        if self.kind in ("partial_fit", "update"):
             return saved_models.make(self.name)
         return getattr(self, "model", None)
 
@@ -65,7 +67,9 @@ class Call:
         if self.kind in ("fit", "first fit"):
             on.fit(X, Y)
         elif self.kind == "partial_fit":
-            saved_models.goes_on(on)
+            on.partial_fit(*MORE)
+        elif self.kind == "update":
+            on.update(MORE[0])
         elif self.kind == "predict":
             return saved_models.answers(on)
         elif self.kind == "save":
@@ -109,6 +113,8 @@ def kinds(name):
         found = ["first fit", "fit", *found]
     if name.startswith(("online", "mini-batch", "stream")):
         found.append("partial_fit")
+    if name.startswith("stream"):
+        found.append("update")
     return found
 
 
@@ -211,6 +217,7 @@ def check(trial, limit, stride):
 
 def main(library, where, limit, stride, name, *calls):
     warnings.simplefilter("ignore")
+    np.setbufsize(BUFFER)  # so that these are smaller than `LEAST`
     shim = ctypes.CDLL(library)
     shim.live.restype = shim.disarm.restype = ctypes.c_long
     shim.arm.argtypes = ctypes.c_long, ctypes.c_size_t, ctypes.c_int
