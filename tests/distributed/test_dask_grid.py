@@ -198,4 +198,4 @@ def test_a_part_of_some_rows_is_all_that_its_blocks_are():
     part = Part(Rows.of(X).with_constant(2.0), y.astype(np.int8), None, 0)
     assert sum(block.n for block in part.blocks()) == 20_000
     W = np.random.default_rng(0).normal(size=(3, 7))
-    np.testing.assert_array_equal(np.concatenate([block.slacks(W) for block in part.blocks()]), part.slacks(W))
+    np.testing.assert_array_equal(np.concatenate([block.slacks(W) for block in part.blocks()], axis=1), part.slacks(W))
