@@ -164,6 +164,20 @@ def test_a_killed_fit_goes_on_from_its_last_round(few_on_the_host, tmp_path, mon
     assert before == 9
 
 
+def test_one_sample_comes_here_for_search_newton_and_thresholds(few_on_the_host, monkeypatch):
+    from steelyard.distributed import rounds, rows
+
+    monkeypatch.setattr(rows, "SAMPLE", 1000)
+    asked, ask = [], rounds.Rounds.ask
+    monkeypatch.setattr(
+        rounds.Rounds, "ask", lambda self, f, *given, **how: (asked.append(f.__name__), ask(self, f, *given, **how))[1]
+    )
+    model = sy.MeasureClassifier(m.FBeta(1), C=0.01, random_state=0).fit(*in_parts(*make()))
+    assert model.gap_ <= model.tol
+    assert asked.count("drawn") == 1
+    assert "spread" not in asked
+
+
 def test_the_checkpoint_of_another_fit_is_refused(few_on_the_host, tmp_path):
     X, y = make()
     make_model = lambda C: sy.MeasureClassifier(C=C, random_state=0)

@@ -35,6 +35,10 @@ class Models:
     def only(self, which: Any) -> Models:
         return Models(self.w[which], self.costs[which], self.mu[which])
 
+    def and_also(self, other: Models) -> Models:
+        parts = zip((self.w, self.costs, self.mu), (other.w, other.costs, other.mu), strict=True)
+        return Models(*(np.concatenate(both) for both in parts))
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:

@@ -68,10 +68,10 @@ class RowsInTensor:
         mass = counts if self.weight is None else counts * host(self.weight[which])
         return Labelled(self.rows.in_memory(which), signs, None if (mass == 1.0).all() else mass, thinning)
 
-    def solve(self, model: CostModel, tol: float, every: int | None) -> Any:
+    def solve(self, model: CostModel, tol: float, every: int | None, start: Array) -> Any:
         weight = self.weight if every is None else self._without(every)
         return cost_sensitive.solve(
-            self.rows, self.signs, model.c_pos, model.c_neg, model.C, tol, model.loss, sample_weight=weight
+            self.rows, self.signs, model.c_pos, model.c_neg, model.C, tol, model.loss, sample_weight=weight, start=start
         )
 
     def best_left_out(self, w: Array, every: int, goal: Goal) -> tuple[Choice, Frontier]:

@@ -161,7 +161,8 @@ def solve_grid(
     _check(tol, loss, n_jobs)
     back = np.argsort(order, kind="stable")  # from ascending C to the caller's order
     if is_elsewhere(X):
-        there = elsewhere.Grid(pairs, ascending, loss, float(tol), float(max_passes), seed)
+        near = None if start is None else np.asarray(start, dtype=np.float64)
+        there = elsewhere.Grid(pairs, ascending, loss, float(tol), float(max_passes), seed, near)
         found = _elsewhere(there, X, y, sample_weight, solver, bundle or BundleOptions())
         return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
     rows = _rows_of(X)

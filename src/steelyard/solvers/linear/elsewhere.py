@@ -38,6 +38,7 @@ class Grid:
     tol: float
     max_passes: float
     seed: int = 0
+    start: Array | None = None  # a row for each pair, near the solution for the first C
 
 
 def solve(
@@ -69,7 +70,7 @@ def _source(X: Any, y: Any, sample_weight: Any) -> Source:
 
 def _by_newton(grid: Grid, data: Source) -> list[Ending]:
     pairs = np.ascontiguousarray(grid.pairs[:, ::-1])
-    found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs)
+    found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs, grid.start)
     return [
         (one.w, one.primal, one.gap, one.passes, _status(one, grid.tol), np.empty(0)) for each in found for one in each
     ]
