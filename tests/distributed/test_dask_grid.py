@@ -66,6 +66,21 @@ def test_a_small_sample_and_then_all_rows_where_they_are(loss, monkeypatch):
     assert "ray_hessian" in asked
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coefficients_are_those_of_memory_to_the_last_digits(loss, weighted):
+    """The gap alone leaves the fifth digit open; a last Newton step on all rows does not."""
+    X, y = some_rows()
+    weight = np.random.default_rng(1).random(len(y)) if weighted else None
+    beside = None if weight is None else da.from_array(weight, chunks=450)
+    mine = cost_sensitive.solve_grid(X, y, PAIRS, CS, tol=1e-8, loss=loss, sample_weight=weight)
+    theirs = cost_sensitive.solve_grid(*in_parts(X, y), PAIRS, CS, tol=1e-8, loss=loss, sample_weight=beside)
+    for a, b in zip(mine, theirs, strict=True):
+        assert a.gap <= 1e-8
+        assert b.gap <= 1e-8
+        np.testing.assert_allclose(b.w, a.w, atol=1e-8 * np.abs(a.w).max(), rtol=0.0)
+
+
 @pytest.mark.parametrize("loss", cost_sensitive.LOSSES)
 def test_a_fit_that_starts_at_its_solution_takes_a_pass(loss, monkeypatch):
     monkeypatch.setattr(dask_rows, "SAMPLE", 1500)

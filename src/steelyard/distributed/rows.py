@@ -82,6 +82,9 @@ class DaskRows:
         weight = np.where(some.y > 0, self.counts[1] / drawn[1], self.counts[0] / drawn[0])
         return InMemory(replace(some, weight=weight if some.weight is None else weight * some.weight), False)
 
+    def whole(self) -> Everywhere:
+        return Everywhere(self)
+
     def drawn(self, shares: tuple[float, float], seed: int) -> Part:
         """About these shares of the rows of both classes, here."""
         return sums.joined(self.rounds.ask(sums.drawn, self.fold, shares, seed, keep=False))

@@ -19,14 +19,16 @@ neighbour's solution.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._core import CostGrid, solve_cost_grid
-from ...elsewhere import is_elsewhere
+from ...distributed.part import Part
+from ...distributed.rows import InMemory
+from ...elsewhere import is_elsewhere, last_step
 from ...rows import Rows
 from ..abilities import Abilities, Wanted, choose
 from ..status import Status
@@ -177,6 +179,8 @@ def solve_grid(
     found = (
         problem.by_bundle(bundle or BundleOptions()) if chosen == "bundle" else problem.by_chains(chosen, seed, start)
     )
+    if last_step.is_worth_it(loss, float(tol)) and in_memory and NEWTON.is_second(wanted):
+        found = [problem.to_the_last_digits(one) for one in found]
     return [found[k * len(ascending) + position] for k in range(len(pairs)) for position in back]
 
 
@@ -231,6 +235,17 @@ class _Problem:
                 ended = (one.objective, one.gap, passes, one.status)
                 results.append(CostSensitiveResult(one.w, *ended, *point, self.loss, "bundle", one.history))
         return results
+
+    def to_the_last_digits(self, one: CostSensitiveResult) -> CostSensitiveResult:
+        """With one more Newton step on all rows."""
+        assert isinstance(self.rows, Rows)
+        if not one.converged:
+            return one
+        rows = InMemory(Part(self.rows, self.y.astype(np.int8), self.weight, 0), True)
+        caps, dual = one.C * np.array([[one.c_neg, one.c_pos]]), np.array([one.objective * (1.0 - one.gap)])
+        w, objective, gap = last_step.take(rows, self.loss, caps, one.w[None], dual)
+        passes = one.n_passes + last_step.PASSES
+        return replace(one, w=w[0], objective=float(objective[0]), gap=float(gap[0]), n_passes=passes)
 
 
 def _elsewhere(
