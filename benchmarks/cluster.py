@@ -319,9 +319,10 @@ def faults(runs=20):
             timer = threading.Timer(share * took, os.kill, (pid, signal.SIGKILL))
             timer.start()
             again, seconds = fit()
+            in_time = timer.finished.is_set()
             timer.join()
         same = np.array_equal(first.coef_, again.coef_) and np.array_equal(first.intercept_, again.intercept_)
-        out.append({"at": share, "seconds": seconds, "same_bits": bool(same)})
+        out.append({"at": share, "seconds": seconds, "in_time": in_time, "same_bits": bool(same)})
         save("faults", {"rows": n, "workers": 2, "seconds": took, "runs": out})
     return {"rows": n, "workers": 2, "seconds": took, "runs": out}
 
