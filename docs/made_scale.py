@@ -194,7 +194,7 @@ def faults_table(found):
     longest, late = max(one["seconds"] for one in runs), sum(not one.get("in_time", True) for one in runs)
     return (
         f"{len(runs)} fits of {found['rows']:,} rows on {found['workers']} workers, one worker killed (SIGKILL) in "
-        f"each, at moments spread evenly over the fit: {same} of {len(runs)} had the same bits as the fit that nobody "
+        f"each, at moments spread over its rounds: {same} of {len(runs)} had the same bits as the fit that nobody "
         f"disturbed. That one took {found['seconds']:.1f} s, the longest of the others {longest:.1f} s; none hung."
         + (f" ({late} kills came after the end.)" if late else "")
     )
