@@ -29,6 +29,9 @@ def matrix_of(X: Any, names: Sequence[Any] | None = None) -> Any:
 
 
 def _numbers(X: Any) -> NDArray[Any]:
+    kinds = set(X.dtypes)
+    if len(kinds) == 1 and isinstance(kind := next(iter(kinds)), np.dtype) and kind.kind in "biuf":
+        return np.ascontiguousarray(X.to_numpy())  # as pandas holds them: a third of the time
     columns = []
     for name in X.columns:
         column = np.asarray(X[name])
