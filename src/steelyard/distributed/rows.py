@@ -26,7 +26,7 @@ from .rounds import Rounds, add
 Array = NDArray[np.float64]
 # Rows of the sample that comes to the client, or so many for each column, if they are not too many numbers (32 MB):
 # twice as many take the client twice as long, and save few rounds. Of rows that are here already it is so many numbers:
-# at 2,000,000 x 50 (docs/scale.md) a fit has 11 rounds by them, and 20 by 32,768 rows.
+# at 2,000,000 x 50 (docs/scale.md) a fit has 14 rounds by them, and some 20 by 32,768 rows.
 SAMPLE, A_COLUMN, NUMBERS = 1 << 15, 256, 1 << 22
 Ask = Callable[..., Any]
 

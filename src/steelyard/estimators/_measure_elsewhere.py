@@ -37,12 +37,13 @@ class RowsElsewhere(Protocol):
 
     @property
     def constant(self) -> float: ...
-    def draw(self, wanted: Callable[[float], int], seed: int) -> Labelled:
-        """A sample in memory, `wanted` of so many rows of a class, with weights that restore the shares."""
+    def draw(self, wanted: Callable[[float], int], seed: int, every: int) -> Labelled:
+        """A sample in memory, `wanted` of so many rows of a class, with weights that restore the shares. (`every` is
+        for who uses it further: fits without a fold may not know its rows.)"""
         ...
 
-    def solve(self, model: CostModel, tol: float, every: int | None, start: Array) -> Any:
-        """The model on all rows, or on those that are not left out, from a row `start` near it."""
+    def solve(self, model: CostModel, tol: float, every: int | None, start: Array | None = None) -> Any:
+        """The model on all rows, or on those that are not left out; from a row `start` near it, if there is one."""
         ...
 
     def best_left_out(self, w: Array, every: int, goal: Goal) -> tuple[Choice, Frontier]: ...
@@ -81,9 +82,9 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any, goal: Goal, checkpoi
         if table.names is not None:
             estimator.feature_names_in_ = table.names
         rows = table.rows(estimator.fit_intercept)
-        model, start = _search(estimator, rows, table.n_rows, goal)
+        model = _search(estimator, rows, table.n_rows, goal)
         estimator._take_labels(labels)
-        _refit(estimator, model, start, rows, goal)
+        _refit(estimator, model, rows, goal)
     return estimator
 
 
@@ -100,29 +101,29 @@ def _table(X: Any, y: Any, sample_weight: Any, estimator: Any, checkpoint: Any) 
 
 
 # -- which model ------------------------------------------------------------------------------------------------------
-def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> tuple[CostModel, Array]:
-    """The model that wins on a sample in memory, and its w there. (The stream's learner goes from row to row, so it
-    does not run.)"""
+def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> CostModel:
+    """The model that wins on a sample in memory. (The stream's learner goes from row to row, so it does not run.)"""
     seed = estimator.random_state if isinstance(estimator.random_state, numbers.Integral) else 0
 
     def wanted(of_class: float) -> int:
         return int(min(of_class, max(OF_A_CLASS, HOST_ROWS * of_class // n_rows)))
 
-    data = rows.draw(wanted, int(seed))
+    data = rows.draw(wanted, int(seed), _every(estimator.cv)[0])
     found = estimator._search(Sample(data, estimator._splits(data.y > 0, None).pairs), goal)
-    exploration, chosen = found.exploration, found.chosen.model
-    if not isinstance(chosen, CostModel):
-        ranked = exploration.short_list(len(exploration.candidates))
-        chosen = exploration.choose([model for model in ranked if isinstance(model, CostModel)][:1]).model
-    return chosen, exploration.a_start(chosen)
+    if isinstance(found.chosen.model, CostModel):
+        return found.chosen.model
+    ranked = found.exploration.short_list(len(found.exploration.candidates))
+    costly = [model for model in ranked if isinstance(model, CostModel)]
+    chosen: CostModel = found.exploration.choose(costly[:1]).model
+    return chosen
 
 
 # -- the model on all rows --------------------------------------------------------------------------------------------
-def _refit(estimator: Any, model: CostModel, start: Array, rows: RowsElsewhere, goal: Goal) -> None:
-    """Each fit begins at the one before: on so many rows they are nearly the same, and what certifies a fit is a pass
-    over all of its rows, wherever it began."""
+def _refit(estimator: Any, model: CostModel, rows: RowsElsewhere, goal: Goal) -> None:
+    """The second fit begins at the first: on so many rows they are nearly the same, and a pass over all of them
+    certifies it. (The first does not begin at what the search has found, which has seen rows that are left out.)"""
     every, keeps = _every(estimator.cv)
-    first = rows.solve(model, estimator.tol, every, start)
+    first = rows.solve(model, estimator.tol, every)
     best, points = rows.best_left_out(first.w, every, goal)
     final, threshold = first, best.threshold
     if not keeps:
