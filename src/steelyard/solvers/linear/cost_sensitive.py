@@ -157,7 +157,9 @@ def solve_grid(
     `ClassRisks` (`bundle`).
     `tol` is on the relative gap, `n_jobs` the number of threads (the bits are the same for any), `max_passes` the
     passes over the data that each problem may take; a result that ran out of them says so in its `status` and has its
-    honest gap. `start` has a row for every pair: a model near the solution for its smallest C, where Newton begins.
+    honest gap. `start` has a row for every pair: a model near the solution for its smallest C, where Newton begins. At
+    a `tol` of 1e-7 and below smooth fits in few columns end with a Newton step on all rows (`elsewhere.last_step`): a
+    gap of 1e-8 alone leaves the fifth digit of w open.
     """
     pairs, order, ascending = _costs(costs), *_regularisation(Cs)
     _check(tol, loss, n_jobs)
