@@ -16,8 +16,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from ..estimators._binary import Labels, say_positive
-from ..estimators._border import check_form, plain_labels
+from ..estimators._border import check_form
 from ..estimators._progress import Steps
+from ..labels import plain_labels
 from ..measures import Measure, measure_of
 from ..measures.constraints import as_constraints
 from ..statistics.promises.promise import asked_of

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import saving
 from ..estimators._binary import encode_labels
-from ..estimators._border import plain_labels
 from ..estimators._scored_rows import positive_scores
 from ..estimators.cost_path import CostPath
 from ..estimators.threshold import ThresholdClassifier
+from ..labels import plain_labels
 from ..measures import Measure, Recall, fpr, measure_of
 from ..measures.constraints import Constraint, as_constraints
 from ..measures.labels import positive_of
