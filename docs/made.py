@@ -167,6 +167,7 @@ FROM = {  # tables made from a file of another name
     "qvalue_recipes": "qvalue",
     "stream_choices": "stream_caps",
     "gpu_kernel": "gpu",
+    "comparing_splits": "comparing",
     **made_class_learners.FROM,
     **made_classes.FROM,
     **made_counting.FROM,
@@ -179,6 +180,8 @@ FROM = {  # tables made from a file of another name
 }
 TABLES = {
     "comparing": made_comparing.comparing_table,
+    "comparing_splits": made_comparing.splits_table,
+    "comparing_choice": made_comparing.choice_table,
     "report": made_report.size_table,
     "thresholds": thresholds_table,
     "threshold_rules": made_thresholds.rules,
