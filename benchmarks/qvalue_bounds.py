@@ -2,9 +2,9 @@
 
 Given are targets and decoys; right ones are told by four of eight columns: a fifth of the rows among normal columns or
 among heavy tails, or one in twenty-five that lies further out (*rare*). Among the wrong ones, targets and decoys
-alike, a few have one or two columns far out (`FREAKS`). The columns are bounded by what the training rows say,
-`q_value.solve` learns, and the targets accepted in batches of new rows are counted: lists of the size of a run, where a
-single freak decoy takes a place that is allowed. No table that is reported elsewhere takes part.
+alike, a few have one or two columns far out (`FREAKS`). The columns are bounded by what the training rows say, the
+classifier's default recipe learns, and the targets accepted in batches of new rows are counted: lists of the size of a
+run, where a single freak decoy takes a place that is allowed. No table that is reported elsewhere takes part.
 
     python benchmarks/qvalue_bounds.py [first seed] [last seed + 1]
 
@@ -19,7 +19,7 @@ from scipy.stats import norm, rankdata
 
 from _run import RESULTS, machine
 from steelyard.rows import Rows
-from steelyard.solvers.decoys import q_value
+from steelyard.solvers.decoys import q_value, steps
 from steelyard.solvers.decoys.bounds import Soft
 from steelyard.solvers.decoys.steps import Aim, Matches, accepted_at
 
@@ -81,13 +81,16 @@ def ranks(X):
 
 WAYS = {"as given": as_given} | {f"cut at {k:g} standard deviations": deviations(k) for k in (2, 3)}
 WAYS |= {f"cut at {share:g} in each tail": tails(share) for share in (0.001, 0.005, 0.02)}
-WAYS |= {f"tanh at {k:g} deviations": soft(k) for k in (2, 3, 4, 6)} | {"normal scores of ranks": ranks}
+WAYS |= {f"tanh at {k:g} deviations": soft(k) for k in (2, 3, 4, 6, 10)} | {"normal scores of ranks": ranks}
+
+
+def mixture(matches, aim):
+    return steps.mixture(matches, q_value.looped(matches, aim)[0], aim)
 
 
 def measure(shape, freaks, seed):
     rng = np.random.default_rng([seed, list(SHAPES).index(shape), list(FREAKS).index(freaks)])
     X, target = rows(shape, freaks, ROWS, rng)
-    folds = np.array_split(rng.permutation(ROWS), 3)
     batches = [rows(shape, freaks, ROWS, rng) for _ in range(BATCHES)]
     found = {}
     for name, way in WAYS.items():
@@ -95,16 +98,16 @@ def measure(shape, freaks, seed):
         Z = bound(X)
         centre, spread = Z.mean(axis=0), np.maximum(Z.std(axis=0), 1e-12)
         counts = []
-        model = q_value.solve((Z - centre) / spread, target, Aim(0.01), folds).model
+        w = mixture(Matches.of((Z - centre) / spread, target).with_ones(), Aim(0.01))
         for new, is_target in batches:
-            scores = model((bound(new) - centre) / spread)
+            scores = (bound(new) - centre) / spread @ w[:-1]
             counts.append(accepted_at(scores, Matches.of(new, is_target), RATES))
         found[name] = dict(zip(map(str, RATES), np.mean(counts, axis=0).tolist(), strict=True))
     return found
 
 
 def main(arguments):
-    first, last = (int(a) for a in arguments) if arguments else (0, 10)
+    first, last = (int(a) for a in arguments) if arguments else (0, 40)
     path = RESULTS / "qvalue_bounds.json"
     sets = json.loads(path.read_text())["sets"] if path.exists() else {}
     for seed in range(first, last):

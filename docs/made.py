@@ -209,6 +209,7 @@ TABLES = {
     "qvalue_mokapot": made_qvalue.mokapot_table,
     "qvalue_entrapment": made_qvalue.entrapment_table,
     "qvalue_bounds": made_qvalue.bounds_table,
+    "qvalue_few": made_qvalue.few_table,
     "qvalue_network": made_qvalue.network_table,
     "frontier": made_batch.frontier_table,
     "fmeasure": made_batch.fmeasure_table,
