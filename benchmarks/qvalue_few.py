@@ -19,6 +19,7 @@ import sys
 import numpy as np
 
 from _run import RESULTS, machine
+from steelyard.estimators.q_value import BOUND
 from steelyard.rows import Rows
 from steelyard.solvers.decoys import q_value, steps
 from steelyard.solvers.decoys.bounds import Soft
@@ -37,7 +38,6 @@ DESIGNS = {
 RATES, NEW = (0.05, 0.1), 20_000
 SHARES = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5)
 USUAL = ("loop", "mixture", "annealed", "mean")
-BOUND = 3.0  # of the estimator
 
 
 def rows(design, n, rng):

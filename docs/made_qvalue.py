@@ -54,6 +54,18 @@ def _summary(tables, rates):
     return "Against the Percolator loop:\n\n" + markdown(header, rows)
 
 
+def kernel_table(found):
+    """The rbf kernel over the linear model, in percent of accepted targets on the same deals, with standard errors."""
+    rates, rows = [str(rate) for rate in found["rates"]], []
+    for name, case in found["tables"].items():
+        pair = OURS["rbf"], OURS["linear"]
+        both = {"seeds": {k: seed for k, seed in case["seeds"].items() if all(model in seed for model in pair)}}
+        if len(both["seeds"]) > 1:
+            cells = (_difference(*(_counts(both, model, rate) for model in pair)).strip(" ()") for rate in rates)
+            rows.append((name, *cells, len(both["seeds"])))
+    return markdown(("rbf over linear", *(f"q <= {rate}" for rate in rates), "deals"), rows)
+
+
 def recipes_table(found):
     """How often each recipe was chosen, over tables, deals and folds."""
     rows = []
