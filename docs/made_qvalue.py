@@ -148,7 +148,7 @@ def network_table(found):
 
 
 def bounds_table(found):
-    """Accepted at the first rate, by shape and freaks, and over all cases and rates the share of the best way's."""
+    """Accepted at the first rate by shape, over freaks; and the share of the best way's over all cases and rates."""
     cases, rates = {}, [str(rate) for rate in found["rates"]]
     for key, ways in found["sets"].items():
         case, seed = key.rsplit(" ", 1)
@@ -158,13 +158,15 @@ def bounds_table(found):
     counts = np.array([[[[c[s][way][r] for r in rates] for c in cases.values()] for s in seeds] for way in names])
     means = counts.mean(axis=1)  # way, case, rate
     shares = (counts / means.max(axis=0)).mean(axis=(2, 3))  # way, seed
+    shapes = {
+        shape: [c.startswith(f"{shape},") for c in cases] for shape in dict.fromkeys(c.split(",")[0] for c in cases)
+    }
     rows = [
-        (way, *(f"{mean:,.0f}" for mean in by_case[:, 0]), _percent(share))
+        (way, *(f"{by_case[at, 0].mean():,.0f}" for at in shapes.values()), _percent(share))
         for way, by_case, share in zip(names, means, shares, strict=True)
     ]
-    both = " and ".join(rates)
-    header = (f"accepted at q <= {rates[0]}", *cases, f"of the best way's, at {both}")
-    return markdown(header, rows) + f"\n\nMean over {len(seeds)} seeds."
+    header = (f"accepted at q <= {rates[0]}", *shapes, f"of the best way's, at {' and '.join(rates)}")
+    return markdown(header, rows) + f"\n\nMean over {len(seeds)} seeds, and over no, some, many and wild freaks."
 
 
 def _percent(shares):
