@@ -21,8 +21,8 @@ def comparing_table(found):
     slow = [one["seconds"] / one["slowest"] for one in before]
     said = (
         f"Best, or behind by no more than the standard error of the difference on these rows: {right} of {len(rows)}. "
-        f"Before thresholds were set on the scores of the other folds, and with a preference for what is set for the "
-        f"measure: {held} of {len(before)}, with times of {min(slow):.1f} to {max(slow):.1f} (by the clock, over "
+        f"Before thresholds were set on the scores of the other folds: {held} of {len(before)}, with times "
+        f"of {min(slow):.1f} to {max(slow):.1f} (by the clock, over "
         f"the seconds that the slowest would have taken)."
     )
     return markdown(head, rows) + "\n\n" + said
@@ -64,7 +64,7 @@ def choice_table(found):
     behind = {}
     for said, nested, k in (
         ("nested: on scores of models that have not seen the fold judged", True, 1),
-        ("on the scores of the other folds (as it is)", False, 1),
+        ("on the scores of the other folds", False, 1),
         ("the same, two rounds of folds", False, 2),
         ("the same, three rounds of folds", False, 3),
     ):
@@ -78,14 +78,15 @@ def choice_table(found):
     rows = [(said, f"{np.mean(v):.4f}", f"{np.median(v):.4f}", f"{np.max(v):.4f}") for said, v in behind.items()]
     gaps = [one["nested"][n] - one["shared"][n][0] for one in sets for n in one["nested"]]
     said = (
-        f"What a threshold's contender is worth, nested less as it is: {np.mean(gaps):+.4f} on the mean of {len(gaps)} "
+        f"What a threshold's contender is worth, nested less on the other folds' scores: "
+        f"{np.mean(gaps):+.4f} on the mean of {len(gaps)} "
         f"pairs, with a standard error of {np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.4f}."
     )
     return markdown(("threshold and folds", "F1 behind the best, mean", "median", "most"), rows) + "\n\n" + said
 
 
 def _set_for_it(one):
-    """The rule that was given up: the best of those set for the measure, unless more than a standard error behind."""
+    """The tie-break of `compare`: the best of those set for the measure, unless more than a standard error behind."""
     value = {name: values[0] for name, values in one["shared"].items()}
     top = max(value, key=value.get)
     near = [top]

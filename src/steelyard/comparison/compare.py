@@ -23,7 +23,7 @@ from ..measures import Measure, measure_of
 from ..measures.constraints import as_constraints
 from ..statistics.promises.promise import asked_of
 from ..statistics.reporting import Figure
-from .contenders import Task, added, automatic, promises, with_and_without
+from .contenders import Task, added, automatic, is_set_for, promises, with_and_without
 from .judging import Contest, Judged, few_threads, figures, paired_error, take
 from .preparing import preparation
 from .result import BROKEN, KEPT, UNCLEAR, Comparison, Facts, Standing
@@ -149,10 +149,12 @@ def _facts(
         found[one.name] = figures(measures, one.table, classes, task, confidence)
     kept = {name: _kept(limits, task) for name, (_, *limits) in found.items()}
     promised = {name: promises(models[name], task) for name in found}
+    ours = {name for name in found if is_set_for(models[name], task)}
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
     by_name = {one.name: one for one in taking}
     eligible = _eligible(kept, promised)
-    best = max(eligible, key=lambda name: found[name][0].value)
+    top = max(eligible, key=lambda name: found[name][0].value)
+    best = _steady(top, ours, {name: by_name[name] for name in eligible}, found, share)
     standings = [
         Standing(
             name, value, value.value - found[best][0].value,
@@ -192,3 +194,16 @@ def _eligible(kept: dict[str, str], promised: dict[str, bool]) -> list[str]:
     """Those that promise, or else keep, the constraints; if nobody does, all."""
     sound = [name for name in kept if kept[name] != BROKEN] or list(kept)
     return [name for name in sound if promised[name]] or sound
+
+
+def _steady(top: str, ours: set[str], judged: dict[str, Judged], found: dict[str, list[Figure]], share: float) -> str:
+    """The best, unless one that is set for the measure is less than a standard error behind: where the first of a dozen
+    leads by noise, what a model does at 1/2 is luck that new rows need not repeat, and a threshold set is not."""
+    if top in ours:
+        return top
+    near = [top]
+    for name, one in judged.items():
+        behind = found[top][0].value - found[name][0].value
+        if name in ours and behind <= paired_error(one.values, judged[top].values, share):
+            near.append(name)
+    return max(near, key=lambda name: (name != top, found[name][0].value))

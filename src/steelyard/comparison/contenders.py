@@ -87,6 +87,11 @@ def last_step(model: Any) -> Any:
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
+def is_set_for(model: Any, task: Task) -> bool:
+    """Whether it is trained, or its threshold set, for this measure."""
+    return bool(getattr(last_step(model), "measure", None) == task.measure)
+
+
 def promises(model: Any, task: Task) -> bool:
     """Whether its fit holds rows out and promises these constraints; what it is called says nothing about that."""
     last = last_step(model)

@@ -20,6 +20,8 @@ def recommendation(facts: Facts) -> str:
 def _lead(best: Standing, rivals: list[Standing]) -> str:
     second = max(rivals, key=lambda one: one.value.value)
     noise = [one for one in rivals if one.is_noise]
+    if second.difference > 0:  # one that is set for the measure was preferred
+        return f"{second.difference:.4f} ± {second.error:.4f} behind {second.name}, which is noise" + _same(best, noise)
     gap = f"{abs(second.difference):.4f} ± {second.error:.4f} ahead of {second.name}"
     if not noise:
         return f"{gap}, beyond noise"
