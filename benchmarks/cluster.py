@@ -14,6 +14,7 @@ import signal
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -299,8 +300,8 @@ def memory():
 
 # -- faults ----------------------------------------------------------------------------------------------------------
 def faults(runs=20):
-    """A worker killed at moments spread over a fit, twenty times, each in a cluster of its own (Dask does not always
-    replace a worker that dies young): the same bits, and no hang."""
+    """A worker killed at moments spread over the rounds of a fit, twenty times, each in a cluster of its own (Dask does
+    not always replace a worker that dies young): the same bits, and no hang."""
     n, out = 200_000, []
 
     def fit():
@@ -310,20 +311,57 @@ def faults(runs=20):
 
     with local(2):
         fit()  # imports in the workers
-        first, took = fit()
+        with timing() as rounds:
+            first, took = fit()
     for k in range(runs):
         share = (k + 0.5) / runs
         with local(2) as client:
             pid = sorted(client.run(os.getpid).values())[k % 2]
             client.run(_ready)
-            timer = threading.Timer(share * took, os.kill, (pid, signal.SIGKILL))
-            timer.start()
-            again, seconds = fit()
-            timer.join()
+            at = share * len(rounds)
+            with killing(pid, int(at), 0.5 * (at % 1.0) * rounds[int(at)]) as killed:
+                again, seconds = fit()
+                in_time = killed.is_set()
         same = np.array_equal(first.coef_, again.coef_) and np.array_equal(first.intercept_, again.intercept_)
-        out.append({"at": share, "seconds": seconds, "same_bits": bool(same)})
+        out.append({"at": share, "seconds": seconds, "in_time": in_time, "same_bits": bool(same)})
         save("faults", {"rows": n, "workers": 2, "seconds": took, "runs": out})
     return {"rows": n, "workers": 2, "seconds": took, "runs": out}
+
+
+@contextmanager
+def timing():
+    """The seconds of every round."""
+    ask, took = Rounds._ask, []
+
+    def timed(rounds, *given):
+        start = time.perf_counter()
+        found = ask(rounds, *given)
+        took.append(time.perf_counter() - start)
+        return found
+
+    Rounds._ask = timed
+    yield took
+    Rounds._ask = ask
+
+
+@contextmanager
+def killing(pid, number, seconds):
+    """SIGKILL so many seconds after a round began."""
+    ask, count, killed = Rounds._ask, [], threading.Event()
+
+    def kill():
+        os.kill(pid, signal.SIGKILL)
+        killed.set()
+
+    def counted(rounds, *given):
+        count.append(0)
+        if len(count) == number + 1:
+            threading.Timer(seconds, kill).start()
+        return ask(rounds, *given)
+
+    Rounds._ask = counted
+    yield killed
+    Rounds._ask = ask
 
 
 def _ready():

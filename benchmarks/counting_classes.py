@@ -1,6 +1,7 @@
 """Counting several classes under prior shift: our methods and QuaPy's, on the same probabilities.
 
     python benchmarks/counting_classes.py            the comparison; goes on where it was stopped
+    python benchmarks/counting_classes.py ours       our methods of it anew, on the same batches
     python benchmarks/counting_classes.py coverage   do intervals and regions hold what they say?
     python benchmarks/counting_classes.py choose     our methods on six other sets, where the default was chosen
 
@@ -48,7 +49,8 @@ ROWS, LABELLED, FEWEST, SPLITS = 12_000, 2_000, 50, 3
 SIZE, BATCHES, GRID = 200, 50, 100
 OURS = ("auto", "aemq", "emq", "pacc", "kdey", "edy", "dys")
 THEIRS = ("CC", "PCC", "ACC", "PACC", "EMQ", "KDEyML", "DMy", "EDy", "RLLS")
-DIVISIONS, DRAWS = 8, 40
+DIVISIONS, DRAWS = {"wine-quality-red": 40}, 40  # else 8 divisions; few labelled rows scatter more
+PRIORS = ((3.0, prevalence.RIDGE), (3.0, 1.0), (10.0, 3.0), (30.0, 10.0), (100.0, 30.0))
 
 
 class Remembered(ClassifierMixin, BaseEstimator):
@@ -168,17 +170,21 @@ def tried(quantifiers, labelled, batches):
     return found
 
 
-def one_split(X, y, seed):
-    """Both settings; classes are codes."""
+def one_split(X, y, seed, whose=""):
+    """Both settings, of the methods whose name begins so; classes are codes."""
     labelled, pool = divided(y, seed)
     k = int(y.max()) + 1
     fit, judge = train_test_split(labelled, train_size=0.6, stratify=y[labelled], random_state=seed)
     model = clone(MODEL).fit(X[fit], y[fit])
     seen, new = model.predict_proba(X[judge]), model.predict_proba(X[pool])
     batches = {"upp": uniform(new, y[pool], seed), "app": grid(new, y[pool], seed)}
-    found = {"given": tried(given(k, (seen, y[judge])), (seen, y[judge]), batches)}
+    found = {"given": tried(named(given(k, (seen, y[judge])), whose), (seen, y[judge]), batches)}
     batches = {"upp": uniform(X[pool], y[pool], seed)}
-    return found | {"own": tried(own(), (X[labelled], y[labelled]), batches)}
+    return found | {"own": tried(named(own(), whose), (X[labelled], y[labelled]), batches)}
+
+
+def named(quantifiers, start):
+    return {who: quantifier for who, quantifier in quantifiers.items() if who.startswith(start)}
 
 
 def known():
@@ -206,20 +212,64 @@ def compare():
             print(name, seed, f"{time.perf_counter() - start:.0f} s", flush=True)
 
 
+def ours():
+    """Our methods once more where all were compared; goes on where it was stopped."""
+    sets, done = known()["sets"], known().get("ours_again", [])
+    for seed in range(SPLITS):
+        for name, path in SETS.items():
+            if [name, seed] in done:
+                continue
+            X, y = table(path)
+            Remembered.fitted.clear()
+            for setting, rows in one_split(X, y, seed, "Quantifier").items():
+                sets[name]["splits"][seed][setting] |= rows
+            done.append([name, seed])
+            keep(sets=sets, ours_again=done if len(done) < SPLITS * len(SETS) else [])
+            print(name, seed, flush=True)
+
+
+class Held:
+    """How often intervals and regions hold the prevalence."""
+
+    names = ("interval", "all_intervals", "region", "width")
+
+    def __init__(self):
+        self.found = []
+
+    def ask(self, quantifier, batch, p):
+        low, high = quantifier.predict_interval(batch)
+        held = (low - 1e-9 <= p) & (p <= high + 1e-9)
+        self.found.append((held.mean(), held.all(), p in quantifier.predict_region(batch), (high - low).mean()))
+
+    def shares(self):
+        return dict(zip(self.names, np.mean(self.found, axis=0).tolist(), strict=True))
+
+
+def at_most(rows):
+    """The share of a class up to which a batch has no more of it than so many rows: mean and three deviations."""
+    return ((np.sqrt(9.0 + 4.0 * np.asarray(rows)) - 3.0) / 2.0) ** 2 / SIZE
+
+
 def covered(X, y, seed):
-    """Shares of intervals that hold their class, of batches in which all do, and of regions that hold the vector."""
+    """*fresh*: no row twice in a batch, so that batch and labelled rows are two samples of one population; prevalences
+    for which the pool has the rows. *again*: rows drawn with replacement, which makes the pool the population, and a
+    pool of a few rows of a class is another one than that of the labelled rows."""
     rng = np.random.default_rng(seed)
     labelled, pool = divided(y, seed)
     quantifier = sy.Quantifier(clone(MODEL)).fit(X[labelled], y[labelled])
     sides = [pool[y[pool] == c] for c in range(int(y.max()) + 1)]
-    found = []
-    for _ in range(DRAWS):
+    rows = np.array([len(side) for side in sides])
+    fresh, again = Held(), Held()
+    while len(fresh.found) < DRAWS:
         p = rng.dirichlet(np.ones(len(sides)))
-        rows = np.concatenate([rng.choice(side, n) for side, n in zip(sides, rng.multinomial(SIZE, p), strict=True)])
-        low, high = quantifier.predict_interval(X[rows])
-        held = (low - 1e-9 <= p) & (p <= high + 1e-9)
-        found.append((held.mean(), held.all(), p in quantifier.predict_region(X[rows]), (high - low).mean()))
-    return np.mean(found, axis=0).tolist()
+        counts = rng.multinomial(SIZE, p)
+        if len(again.found) < DRAWS:
+            batch = np.concatenate([rng.choice(side, n) for side, n in zip(sides, counts, strict=True)])
+            again.ask(quantifier, X[batch], p)
+        if (p <= at_most(rows)).all() and (counts <= rows).all():
+            drawn = [rng.choice(side, n, replace=False) for side, n in zip(sides, counts, strict=True)]
+            fresh.ask(quantifier, X[np.concatenate(drawn)], p)
+    return fresh.shares() | {f"{name}_again": share for name, share in again.shares().items()}
 
 
 def coverage():
@@ -228,38 +278,86 @@ def coverage():
         if name in sets:
             continue
         X, y = table(path)
-        found = [covered(X, y, 100 + division) for division in range(DIVISIONS)]
-        names = ("interval", "all_intervals", "region", "width")
-        sets[name] = {"classes": int(y.max()) + 1} | dict(zip(names, np.transpose(found).tolist(), strict=True))
+        found = [covered(X, y, 100 + division) for division in range(DIVISIONS.get(name, 8))]
+        pool = np.bincount(y[divided(y, 100)[1]])
+        sets[name] = {"classes": int(y.max()) + 1, "smallest_pool": int(pool.min())}
+        sets[name] |= {key: [one[key] for one in found] for key in found[0]}
         keep(coverage=sets)
-        print(name, {key: np.mean(sets[name][key]).round(3) for key in names}, flush=True)
+        print(name, {key: np.mean(value).round(3) for key, value in sets[name].items()}, flush=True)
+    keep(known_truth=known_truth())
+
+
+def known_truth(name="wine-quality-red", repeats=100, draws=5):
+    """The same where rows can be had without end: normal distributions as wide as those of the set's classes, as many
+    labelled rows and as large a pool of each as there. Fresh rows from the population, or drawn again from the pool."""
+    X, y = table(SETS[name])
+    k = int(y.max()) + 1
+    middle = [X[y == c].mean(axis=0) for c in range(k)]
+    whole = sum(np.cov(X[y == c].T) * np.mean(y == c) for c in range(k))
+    roots = [np.linalg.cholesky((np.cov(X[y == c].T) + whole) / 2.0) for c in range(k)]
+    labelled, pool = (np.bincount(y[part]) for part in divided(y, 100))
+    found = {"fresh": [], "again": []}
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+
+        def rows(counts, rng=rng):
+            return [m + rng.normal(size=(n, len(m))) @ r.T for n, m, r in zip(counts, middle, roots, strict=True)]
+
+        codes = rng.permutation(np.repeat(np.arange(k), labelled))
+        known_rows = np.empty((len(codes), X.shape[1]))
+        for c, part in enumerate(rows(labelled)):
+            known_rows[codes == c] = part
+        quantifier = sy.Quantifier(LogisticRegression(max_iter=1000)).fit(known_rows, codes)
+        kept, fresh, again = rows(pool), Held(), Held()
+        for _ in range(draws):
+            p = rng.dirichlet(np.ones(k))
+            counts = rng.multinomial(SIZE, p)
+            fresh.ask(quantifier, np.concatenate(rows(counts)), p)
+            drawn = [part[rng.integers(len(part), size=n)] for part, n in zip(kept, counts, strict=True)]
+            again.ask(quantifier, np.concatenate(drawn), p)
+        found["fresh"].append(fresh.shares())
+        found["again"].append(again.shares())
+    print({how: np.mean([one["interval"] for one in runs]).round(4) for how, runs in found.items()}, flush=True)
+    shares = {how: {key: [one[key] for one in runs] for key in Held.names} for how, runs in found.items()}
+    return {"set": name, "labelled": labelled.tolist(), "pool": pool.tolist(), "draws": draws} | shares
 
 
 def choose():
-    """Methods with four classifiers, at most 1,000 labelled rows; and the default's error by the pull to one scale."""
+    """Methods with four classifiers, at most 1,000 labelled rows; and the default's error by the calibration's priors
+    where 40 % of these rows judge a model fitted on the others."""
     models = {
         "logistic": MODEL, "linear SVM": LinearSVC(), "naive Bayes": GaussianNB(),
         "forest": RandomForestClassifier(50, random_state=0),
     }  # fmt: skip
-    methods, pulls, usual = {}, {}, prevalence.PULL
+    found = known().get("choice", {})
+    usual = prevalence.PULL, prevalence.OFFSET
     for name, path in DEVELOPMENT.items():
+        if name in found.get("priors", {}):
+            continue
         X, y = table(path)
         labelled, pool = divided(y, 0, 1_000)
-        drawn = list(UPP(X[pool], y[pool], sample_size=SIZE, repeats=20, random_state=1))
-        rows, batches = (X[labelled], y[labelled]), {"upp": drawn}
+        X_pool, y_pool = X[pool], y[pool]
+        drawn = list(UPP(X_pool, y_pool, sample_size=SIZE, repeats=20, random_state=1))
+        rows, batches = (X[labelled], y[labelled]), {"upp": drawn, "app": grid(X_pool, y_pool, 1)[::8]}
         for label, model in models.items():
-            methods[f"{name}, {label}"] = {
-                method: judged(sy.Quantifier(clone(model), method=method), rows, batches)["upp"]
-                for method in ("acc", "pacc", "emq", "aemq", "blend", "kdey", "edy", "dys")
+            judges = {
+                method: judged(sy.Quantifier(clone(model), method=method), rows, batches)
+                for method in ("pacc", "emq", "aemq", "blend", "kdey", "edy")
             }
-        for pull in (prevalence.RIDGE, 1.0, 3.0, 10.0, 100.0):
-            prevalence.PULL = pull
-            pulls.setdefault(name, {})[f"{pull:g}"] = judged(sy.Quantifier(clone(MODEL)), rows, batches)["upp"]
-        prevalence.PULL = usual
-        keep(choice={"methods": methods, "pulls": pulls})
-        print(name, pulls[name], flush=True)
+            for protocol in batches:
+                one = {method: figures[protocol] for method, figures in judges.items()}
+                found.setdefault(f"methods_{protocol}", {})[f"{name}, {label}"] = one
+        for priors in PRIORS:
+            prevalence.PULL, prevalence.OFFSET = priors
+            for label, model in models.items():
+                figures = judged(sy.Quantifier(clone(model), cv=0.4, random_state=0), rows, batches)
+                one = found.setdefault("priors", {}).setdefault(name, {}).setdefault(label, {})
+                one["{:g}, {:g}".format(*priors)] = [figures["upp"], figures["app"]]
+        prevalence.PULL, prevalence.OFFSET = usual
+        keep(choice=found)
+        print(name, found["priors"][name], flush=True)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"coverage": coverage, "choose": choose}.get(sys.argv[-1], compare)()
+    {"coverage": coverage, "choose": choose, "ours": ours}.get(sys.argv[-1], compare)()

@@ -1,4 +1,4 @@
-"""What libraries make of bad and odd input: the table of tests/faults/inputs.py, each call in a process of its own.
+"""What libraries make of bad and odd input: the table of tests/faults/odd_inputs.py, a process for each call.
 
     python benchmarks/inputs.py [OTHER_PYTHON]
 

@@ -1,6 +1,6 @@
 """Seconds from a signal to its exception, for every long call of the library; real signals to real processes.
 
-Each call of `tests/faults/interrupts.py` gets SIGINT at several moments and SIGALRM, whose handler raises TimeoutError,
+Each call of `tests/faults/long_calls.py` gets SIGINT at several moments and SIGALRM, whose handler raises TimeoutError,
 at one. Claim: at most 0.3 s each time, what was raised arrives as it was, and the estimator is as it was before the
 call.
 

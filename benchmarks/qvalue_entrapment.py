@@ -3,8 +3,10 @@
 Given are one row a spectrum, right targets, and wrong ones that are a target or a decoy by a coin; two columns tell the
 right ones and the others say nothing (many of them, few rows: *noisy*; or few, many rows: *plain*). *real* has the rows
 of psm-scope2 (run 0): the decoys of the search, one a spectrum, are what is wrong, and a coin calls half of them
-targets; right are the targets that a Percolator loop accepts at one in a thousand. Each draw every method makes
-its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target count as 0.
+targets; right are the targets that a Percolator loop accepts at one in a thousand. *rivals* has four matches a
+spectrum, of which the best is counted, and is for the score that knows how far ahead of the others a match is. In each
+draw every method makes its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target
+count as 0.
 
     python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1] [cases]
 
@@ -21,6 +23,8 @@ import numpy as np
 import steelyard as sy
 from _run import RESULTS, machine
 from qvalue import percolator, table, winners
+from steelyard.solvers.decoys import rivals
+from steelyard.solvers.decoys.steps import Aim
 
 RATES = (0.01, 0.05)
 SURE = 0.001  # the q-value of targets that are taken as right
@@ -55,7 +59,17 @@ def real(rng):
     return X[rows], is_right | (rng.random(len(rows)) < 0.5), is_right
 
 
-CASES = {"noisy": simulated(800, 0.4, 40), "plain": simulated(2000, 0.4, 4), "real": real}
+def searched(rng, spectra=500, matches=4):
+    """The first match of a spectrum may be right; a column says how good a spectrum is too, whoever matches it."""
+    spectrum = np.repeat(np.arange(spectra), matches)
+    is_right = (np.arange(len(spectrum)) % matches == 0) & (rng.random(spectra) < 0.4)[spectrum]
+    X = rng.normal(size=(len(spectrum), 8))
+    X[is_right, :2] += [4.0, 2.0]
+    X[:, 0] += rng.normal(size=spectra)[spectrum]
+    return X, is_right | (rng.random(len(X)) < 0.5), is_right, spectrum
+
+
+CASES = {"noisy": simulated(800, 0.4, 40), "plain": simulated(2000, 0.4, 4), "real": real, "rivals": searched}
 
 
 def in_sample(X, target, rate, seed):
@@ -63,16 +77,30 @@ def in_sample(X, target, rate, seed):
     return target & (sy.q_values(percolator(X, target, None, max(rate, 0.05), 5)(X), target) <= rate)
 
 
-def across_folds(X, target, rate, seed):
+def across_folds(X, target, rate, seed, spectrum=None):
     """Percolator's: each third scored by a loop on the others, scales made equal, one list."""
-    fold, scores = np.random.default_rng(seed).integers(0, 3, len(X)), np.empty(len(X))
+    deal, scores = np.random.default_rng(seed).integers(0, 3, len(X)), np.empty(len(X))
+    fold = deal if spectrum is None else deal[spectrum]
     for k in range(3):
         rest = fold != k
         found = percolator(X[rest], target[rest], None, max(rate, 0.05), 5)(X[~rest])
         passed = found[target[~rest] & (sy.q_values(found, target[~rest]) <= max(rate, 0.05))]
         zero = passed.min() if len(passed) else found.max()
         scores[~rest] = (found - zero) / max(1e-12, zero - np.median(found[~target[~rest]]))
-    return target & (sy.q_values(scores, target) <= rate)
+    return listed(scores, target, rate, spectrum)
+
+
+def with_rivals(X, target, rate, seed, spectrum):
+    """As `steelyard decoys` makes its list of spectra."""
+    return listed(rivals.left_out_scores(X, target, spectrum, Aim(rate), seed=seed), target, rate, spectrum)
+
+
+def listed(scores, target, rate, spectrum=None):
+    """The best row of each spectrum, and of these the targets within the rate."""
+    best = np.arange(len(scores)) if spectrum is None else winners(scores, spectrum)
+    accepted = np.zeros(len(scores), dtype=bool)
+    accepted[best] = target[best] & (sy.q_values(scores[best], target[best]) <= rate)
+    return accepted
 
 
 def ours(**options):
@@ -90,6 +118,12 @@ METHODS = {
 }
 
 
+WITH_SPECTRA = {
+    "Percolator loop, across three folds": across_folds,
+    "steelyard decoys, across three folds": with_rivals,
+}
+
+
 def main(arguments):
     warnings.simplefilter("ignore")
     first, last = (int(a) for a in arguments[:2]) if arguments else (0, 1000)
@@ -99,10 +133,10 @@ def main(arguments):
         for number, (case, drawn) in enumerate(CASES.items()):
             if case not in (arguments[2:] or CASES):
                 continue
-            X, target, is_right = drawn(np.random.default_rng([draw, number]))
+            X, target, is_right, *spectrum = drawn(np.random.default_rng([draw, number]))
             for rate in RATES:
-                for method, accept in METHODS.items():
-                    accepted = accept(X, target, rate, draw)
+                for method, accept in (WITH_SPECTRA if spectrum else METHODS).items():
+                    accepted = accept(X, target, rate, draw, *spectrum)
                     wrong = int((accepted & ~is_right).sum())
                     held = draws.setdefault(case, {}).setdefault(str(rate), {}).setdefault(method, {})
                     held[str(draw)] = [int(accepted.sum()), wrong]

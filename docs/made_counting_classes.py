@@ -98,10 +98,11 @@ def coverage(found):
         return "*No results yet: run `python benchmarks/counting_classes.py coverage`.*"
     rows = []
     for name, one in found["coverage"].items():
-        scatter = f"{min(one['region']):.0%} to {max(one['region']):.0%}"
-        shares = [f"{np.mean(one[key]):.1%}" for key in ("interval", "region")]
-        width, together = f"{np.mean(one['width']):.2f}", f"{np.mean(one['all_intervals']):.1%}"
-        rows.append((name, one["classes"], shares[0], width, shares[1], scatter, together))
+        shares = [_with_error(one["interval"])] + [
+            f"{np.mean(one[key]):.1%}" for key in ("region", "all_intervals", "interval_again", "region_again")
+        ]
+        width = f"{np.mean(one['width']):.2f}"
+        rows.append((name, one["classes"], len(one["interval"]), one["smallest_pool"], shares[0], width, *shares[1:]))
     means = {key: np.array([np.mean(one[key]) for one in found["coverage"].values()]) for key in ("interval", "region")}
     words = "; ".join(
         f"{what} cover {value.mean():.1%} over all sets, {((value >= 0.93) & (value <= 0.97)).sum()} of {len(value)} "
@@ -109,24 +110,56 @@ def coverage(found):
         for what, value in (("intervals", means["interval"]), ("regions", means["region"]))
     )
     header = (
-        "", "classes", "an interval holds its class", "mean width", "the region holds all", "by training set",
-        "all intervals hold",
+        "", "classes", "divisions", "smallest class of the pool, rows", "an interval holds its class", "mean width",
+        "the region holds all", "all intervals hold", "rows drawn again: an interval", "the region",
     )  # fmt: skip
     return markdown(header, rows) + "\n\n" + words[0].upper() + words[1:] + "."
 
 
-def choice(found):
+def _with_error(shares):
+    return f"{np.mean(shares):.1%} ± {np.std(shares, ddof=1) / np.sqrt(len(shares)):.1%}"
+
+
+def known_truth(found):
+    if not found.get("known_truth"):
+        return "*No results yet: run `python benchmarks/counting_classes.py coverage`.*"
+    one = found["known_truth"]
+    rows = [
+        (words, *(_with_error(one[how][key]) for key in ("interval", "region")), f"{np.mean(one[how]['width']):.2f}")
+        for how, words in (("fresh", "fresh from the population"), ("again", "drawn again from the pool"))
+    ]
+    sizes = ", ".join(str(n) for n in one["pool"])
+    words = (
+        f"{len(one['fresh']['interval'])} sets of labelled rows, {one['draws']} batches each; pools of {sizes} rows."
+    )
+    header = ("the batch's rows", "an interval holds its class", "the region holds all", "mean width")
+    return markdown(header, rows) + "\n\n" + words
+
+
+def choice(protocol):
+    def table(found):
+        if not found.get("choice"):
+            return "*No results yet: run `python benchmarks/counting_classes.py choose`.*"
+        return chosen({"sets": found["choice"][f"methods_{protocol}"]})
+
+    return table
+
+
+def priors(found):
+    """Errors of the default by the calibration's priors, as shares of those without one on offsets."""
     if not found.get("choice"):
         return "*No results yet: run `python benchmarks/counting_classes.py choose`.*"
-    pulls = found["choice"]["pulls"].values()
-    names = list(next(iter(pulls)))
-    values = np.array([[one[name] for name in names] for one in pulls])
-    least = np.exp(np.log(values / values[:, :1]).mean(axis=0))
-    words = ", ".join(f"{size:.3f} with {name}" for name, size in zip(names, least, strict=True))
-    return (
-        chosen({"sets": found["choice"]["methods"]})
-        + f"\n\nErrors of the default by the pull to one scale, as a geometric mean: {words}."
-    )
+    runs = [(kind, one) for kinds in found["choice"]["priors"].values() for kind, one in kinds.items()]
+    kinds, names = list(dict.fromkeys(kind for kind, _ in runs)), list(runs[0][1])
+    rows = []
+    for name in names:
+        cells = []
+        for kind in kinds:
+            # 1e-4 is a fiftieth of a row: smaller errors are level.
+            ratio = [np.maximum(one[name], 1e-4) / np.maximum(one[names[0]], 1e-4) for k, one in runs if k == kind]
+            cells.append(" / ".join(f"{r:.2f}" for r in np.exp(np.log(ratio).mean(axis=0))))
+        rows.append((name, *cells))
+    return markdown(("pull, offset", *kinds), rows)
 
 
 TABLES = {
@@ -135,6 +168,9 @@ TABLES = {
     "counting_classes_own": comparison("own", "upp"),
     "counting_classes_sets": by_set,
     "counting_classes_coverage": coverage,
-    "counting_classes_choice": choice,
+    "counting_classes_known_truth": known_truth,
+    "counting_classes_choice": choice("upp"),
+    "counting_classes_choice_app": choice("app"),
+    "counting_classes_priors": priors,
 }
 FROM = dict.fromkeys(TABLES, "counting_classes")

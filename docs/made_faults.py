@@ -61,5 +61,17 @@ def counts_table(found):
     return markdown(header, rows) + f"\n\nCompared with {said}."
 
 
-TABLES = {"inputs": inputs_table, "inputs_counts": counts_table}
+def border_table(found):
+    """The share of a fit's processor time that goes to looking at X and y."""
+    n, d = found["rows"]
+
+    def cell(one):
+        return f"{100 * one['share']:.1f} % of {1000 * one['fit']:,.0f} ms"
+
+    kinds = list(next(iter(found["fits"].values())))
+    rows = [(name, *(cell(fit[kind]) for kind in kinds)) for name, fit in found["fits"].items()]
+    return markdown((f"fit of {n:,} x {d}", *kinds), rows)
+
+
+TABLES = {"inputs": inputs_table, "inputs_counts": counts_table, "border": border_table}
 FROM = {"inputs_counts": "inputs"}

@@ -54,6 +54,18 @@ def _summary(tables, rates):
     return "Against the Percolator loop:\n\n" + markdown(header, rows)
 
 
+def kernel_table(found):
+    """The rbf kernel over the linear model, in percent of accepted targets on the same deals, with standard errors."""
+    rates, rows = [str(rate) for rate in found["rates"]], []
+    for name, case in found["tables"].items():
+        pair = OURS["rbf"], OURS["linear"]
+        both = {"seeds": {k: seed for k, seed in case["seeds"].items() if all(model in seed for model in pair)}}
+        if len(both["seeds"]) > 1:
+            cells = (_difference(*(_counts(both, model, rate) for model in pair)).strip(" ()") for rate in rates)
+            rows.append((name, *cells, len(both["seeds"])))
+    return markdown(("rbf over linear", *(f"q <= {rate}" for rate in rates), "deals"), rows)
+
+
 def recipes_table(found):
     """How often each recipe was chosen, over tables, deals and folds."""
     rows = []
@@ -88,8 +100,8 @@ def _brewed(name, seeds, rates):
         for rate in rates:
             ours, theirs = (np.array([seed[m][rate] for seed in both], dtype=float) for m in (model, THEIRS))
             cells.append(f"{ours.mean():,.0f}{_difference(ours, theirs) if model != THEIRS else ''}")
-        cpu = np.median([seed[model]["cpu_s"] for seed in both])
-        rows.append((model, *cells, f"{cpu:.1f} s", len(both)))
+        cpu = [seed[model]["cpu_s"] for seed in both if "cpu_s" in seed[model]]
+        rows.append((model, *cells, f"{np.median(cpu):.1f} s" if cpu else "", len(both)))
     header = ("accepted at q <=", *rates, "CPU time of brew", "seeds")
     return f"**{name}**\n\n" + markdown(header, rows)
 
@@ -136,16 +148,41 @@ def network_table(found):
 
 
 def bounds_table(found):
-    """Accepted at the first rate, by shape and freaks, the mean over seeds."""
-    cases, rate = {}, str(found["rates"][0])
+    """Accepted at the first rate by shape, over freaks; and the share of the best way's over all cases and rates."""
+    cases, rates = {}, [str(rate) for rate in found["rates"]]
     for key, ways in found["sets"].items():
-        cases.setdefault(key.rsplit(" ", 1)[0], []).append(ways)
+        case, seed = key.rsplit(" ", 1)
+        cases.setdefault(case, {})[seed] = ways
+    seeds = sorted(set.intersection(*map(set, cases.values())))
+    names = list(next(iter(found["sets"].values())))
+    counts = np.array([[[[c[s][way][r] for r in rates] for c in cases.values()] for s in seeds] for way in names])
+    means = counts.mean(axis=1)  # way, case, rate
+    shares = (counts / means.max(axis=0)).mean(axis=(2, 3))  # way, seed
+    shapes = {
+        shape: [c.startswith(f"{shape},") for c in cases] for shape in dict.fromkeys(c.split(",")[0] for c in cases)
+    }
     rows = [
-        (way, *(f"{np.mean([one[way][rate] for one in case]):,.0f}" for case in cases.values()))
-        for way in next(iter(found["sets"].values()))
+        (way, *(f"{by_case[at, 0].mean():,.0f}" for at in shapes.values()), _percent(share))
+        for way, by_case, share in zip(names, means, shares, strict=True)
     ]
-    seeds = min(map(len, cases.values()))
-    return markdown((f"accepted at q <= {rate}", *cases), rows) + f"\n\nMean over {seeds} seeds."
+    header = (f"accepted at q <= {rates[0]}", *shapes, f"of the best way's, at {' and '.join(rates)}")
+    return markdown(header, rows) + f"\n\nMean over {len(seeds)} seeds, and over no, some, many and wild freaks."
+
+
+def _percent(shares):
+    return f"{100 * shares.mean():.2f} ± {100 * shares.std(ddof=1) / np.sqrt(len(shares)):.2f} %"
+
+
+def few_table(found):
+    """The share of the best recipe's accepted targets by which recipes there are, over designs and rates."""
+    designs = list(next(iter(found["choices"].values()))["designs"])
+    rows = [
+        (name, *(f"{100 * c['designs'][d]:.1f}" for d in designs), f"{100 * c['mean']:.2f} ± {100 * c['error']:.2f} %")
+        for name, c in found["choices"].items()
+    ]
+    seeds = next(iter(found["choices"].values()))["seeds"]
+    text = markdown(("recipes for few rows", *designs, "all"), rows)
+    return f"{text}\n\nPercent of what the best recipe accepts, mean over {seeds} seeds and two rates."
 
 
 def choice_table(found):

@@ -81,13 +81,14 @@ def time_table(found):
             if job not in one:
                 out += ["", "", ""]
                 continue
-            wall, cpu = one[job]["wall"], one[job]["cpu"]
-            out += [f"{wall:.1f} s", f"{cpu:.1f} s", f"{cpu / memory[job]['cpu']:.2f}"]
+            wall, cpu, there = one[job]["wall"], one[job]["cpu"], memory[job]
+            out += [f"{wall:.1f} s", f"{cpu:.1f} s", f"{wall / there['wall']:.2f}, {cpu / there['cpu']:.2f}"]
         return out
 
     rows = [("memory, one thread", "", *cells(memory))]
-    rows += [(f"{one['workers']} workers", one["partitions"], *cells(one)) for one in found["runs"]]
-    header = ("", "partitions", "grid", "processor", "ratio", "`MeasureClassifier`", "processor", "ratio")
+    names = [f"{one['workers']} worker{'s' * (one['workers'] > 1)}" for one in found["runs"]]
+    rows += [(name, one["partitions"], *cells(one)) for name, one in zip(names, found["runs"], strict=True)]
+    header = ("", "partitions", "grid", "processor", "ratios", "`MeasureClassifier`", "processor", "ratios")
     return f"{found['rows']:,} x {found['columns']}, `tol=1e-3`.\n\n" + markdown(header, rows)
 
 
@@ -190,11 +191,12 @@ def memory_table(found):
 def faults_table(found):
     runs = found["runs"]
     same = sum(one["same_bits"] for one in runs)
-    longest = max(one["seconds"] for one in runs)
+    longest, late = max(one["seconds"] for one in runs), sum(not one.get("in_time", True) for one in runs)
     return (
         f"{len(runs)} fits of {found['rows']:,} rows on {found['workers']} workers, one worker killed (SIGKILL) in "
-        f"each, at moments spread evenly over the fit: {same} of {len(runs)} had the same bits as the fit that nobody "
+        f"each, at moments spread over its rounds: {same} of {len(runs)} had the same bits as the fit that nobody "
         f"disturbed. That one took {found['seconds']:.1f} s, the longest of the others {longest:.1f} s; none hung."
+        + (f" ({late} kills came after the end.)" if late else "")
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from steelyard import _core
 from steelyard.rows import Rows
 
 rng = np.random.default_rng(0)
@@ -197,3 +198,49 @@ def test_the_first_bad_row_is_named_whatever_the_threads():
     rows = Rows.of(X, check=False)
     for threads in (1, 2, 5):
         assert rows.core.first_fault(threads) == ("not finite", 17_000)
+
+
+def first_fault(X):
+    """(fault, row) by looking at each row: outside or not finite before unordered, and the first row of each."""
+    unordered = ("", -1)
+    for i in range(X.shape[0]):
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        columns, values = X.indices[part], X.data[part]
+        if ((columns < 0) | (columns >= X.shape[1])).any():
+            return "outside", i
+        if not np.isfinite(values).all():
+            return "not finite", i
+        if not unordered[0] and (np.diff(columns) <= 0).any():
+            unordered = ("unordered", i)
+    return unordered
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_faults_of_sparse_rows_are_found_where_they_are(index):
+    """Rows of any length, none at all among them, in blocks that are looked at as one long row."""
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(600):
+        n, d = int(rng.integers(1, 400)), int(rng.integers(1, 6))
+        X = sp.random(n, d, density=rng.choice([0.05, 0.4, 1.0]), format="csr", random_state=rng)
+        X.sort_indices()
+        X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+        for _ in range(int(rng.integers(0, 3)) if X.nnz else 0):
+            k = int(rng.integers(X.nnz))
+            kind = rng.integers(4)
+            if kind == 0:
+                X.data[k] = rng.choice([np.nan, np.inf, -np.inf])
+            elif kind == 1:
+                X.indices[k] = rng.choice([-1, d, d + 7, 2**31 - 1])
+            else:
+                X.indices[k] = rng.integers(d)
+        found = _core.Rows.csr(X.data, X.indices, X.indptr, d).first_fault(1)
+        assert found == first_fault(X)
+        seen.add(found[0])
+    assert seen == {"", "outside", "not finite", "unordered"}
+
+
+def test_an_empty_row_does_not_hide_the_next():
+    """Columns 3 | none | 1, 0: they fall twice, once from row to row and once in the last."""
+    rows = _core.Rows.csr(np.ones(3), np.array([3, 1, 0]), np.array([0, 1, 1, 3]), 4)
+    assert rows.first_fault(1) == ("unordered", 2)

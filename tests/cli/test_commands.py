@@ -215,7 +215,10 @@ def test_new_rows_with_another_kind_of_column(table, tmp_path, capsys):
     code, _, err = run(capsys, "predict", tmp_path / "m", other)
     assert (code, "column 'a' had numbers" in err) == (1, True)
     other.write_text("a,b\n1,2\n")
-    assert "needs a column 'c'" in run(capsys, "predict", tmp_path / "m", other)[2]
+    code, said, why = run(capsys, "predict", tmp_path / "m", other)
+    assert (code, said) == (1, "")  # no head of a table that does not come
+    assert "needs a column 'c'" in why
+    assert run(capsys, "predict", tmp_path / "m", tmp_path / "none.csv")[:2] == (1, "")
     other.write_text("a,b,c,d,e,colour,<script>\n1,1,?,1,NA,never seen,\n")
     assert run(capsys, "predict", tmp_path / "m", other)[0] == 0
 

@@ -164,6 +164,37 @@ def test_a_killed_fit_goes_on_from_its_last_round(few_on_the_host, tmp_path, mon
     assert before == 9
 
 
+def test_one_sample_comes_here_for_search_newton_and_thresholds(few_on_the_host, monkeypatch):
+    from steelyard.distributed import rounds, rows
+
+    monkeypatch.setattr(rows, "SAMPLE", 1000)
+    asked, ask = [], rounds.Rounds.ask
+    monkeypatch.setattr(
+        rounds.Rounds, "ask", lambda self, f, *given, **how: (asked.append(f.__name__), ask(self, f, *given, **how))[1]
+    )
+    model = sy.MeasureClassifier(m.FBeta(1), C=0.01, random_state=0).fit(*in_parts(*make()))
+    assert model.gap_ <= model.tol
+    assert asked.count("drawn") == 2  # rows that fits may see, and rows that are left out
+    assert "spread" not in asked
+
+
+def test_fits_without_a_fold_do_not_know_its_rows():
+    from steelyard.distributed.part import Fold
+    from steelyard.estimators._dask_table import FOLDS, DaskTable
+
+    X, y = make()
+    X[:, 0] = np.arange(N)
+    table = DaskTable(*in_parts(X, y), None, "")
+    table.labels(None)
+    rows = table.rows(fit_intercept=True)
+    sample = rows.draw(lambda of_class: int(of_class // 3), 0, 5)
+    left_out = np.concatenate([Fold(5, FOLDS).holds(k // 1100, min(1100, N - k)) for k in range(0, N, 1100)])
+    drawn, here = (one.source[:, 0].astype(int) for one in (sample.rows, rows.rows.here.rows))
+    assert len(set(drawn)) == len(drawn) > 1800
+    assert set(here) == {row for row in drawn if not left_out[row]}
+    assert left_out[drawn].any()
+
+
 def test_the_checkpoint_of_another_fit_is_refused(few_on_the_host, tmp_path):
     X, y = make()
     make_model = lambda C: sy.MeasureClassifier(C=C, random_state=0)

@@ -386,7 +386,7 @@ def test_the_training_rows_are_kept_once(options):
     assert pickle.dumps(path).count(rows.tobytes()) == 1
 
 
-# Loops that are not in the table of faults/interrupts.py.
+# Loops that are not in the table of faults/long_calls.py.
 INTERRUPTED = {
     "one long knot": ((5_000, 1_500), "sy.CostPath(C=1e3, method='approximate', tol=1e-6)", "fit(X, y)"),
     "factor of a kernel": ((6_000, 10), "sy.CostPath(method='approximate', kernel='rbf', gamma=0.5)", "fit(X, y)"),

@@ -148,7 +148,14 @@ def test_a_model_of_a_path_in_a_pipeline(rows):
     X, y = rows
     path = make_pipeline(StandardScaler(), sy.CostPath()).fit(X, y)
     at = make_pipeline(path[:-1], path[-1].at(0.3))
-    assert (at.predict(X) == path[-1].at(0.3).predict(path[:-1].transform(X))).all()
+    scaled = path[:-1].transform(X)
+    by_hand = sy.CostPath().fit(scaled, y)
+    assert (at.predict(X) == by_hand.at(0.3).predict(scaled)).all()
+    best = make_pipeline(path[:-1], path[-1].best(m.FBeta(1), scaled, y))
+    assert (best.predict(X) == by_hand.best(m.FBeta(1), scaled, y).predict(scaled)).all()
+    assert (at.predict(X) != best.predict(X)).any()
+    again = pickle.loads(pickle.dumps(at))
+    assert (again.predict(X) == at.predict(X)).all()
 
 
 def test_what_is_built_on_probabilities_does_not_feel_the_threshold(rows):

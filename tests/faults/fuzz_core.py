@@ -14,115 +14,20 @@ import os
 import resource
 import signal
 import sys
-import time
+import threading
 import warnings
 
 import numpy as np
 
-import steelyard.measures as m
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from faults.odd_arguments import Draw
 from steelyard import _core
 from steelyard.measures.stages import stages
 
 EACH = 40  # tries in a fork
-PATIENCE = 20  # seconds for a try: the data are of a few rows
+PATIENCE = 20  # seconds of a processor for a try: the data are of a few rows
+WAITING = 30  # times as many by the clock, for a try that waits for nothing
 MEMORY = 3 << 30  # bytes: who says two thousand million columns means them, and is told that there is no memory
-ODD = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e308, -1e308, np.nan, np.inf, -np.inf, 5e-324)
-ODD_COUNTS = (0, 1, 2, 3, -1, -2, 7, 1000, 2**31 - 1, -(2**31))
-ODD_INDICES = (0, 1, -1, 3, 2**31, 2**62, -(2**62))
-MEASURES = (m.FBeta(1), m.GMean(), m.BAKLD(), m.CQReward(), m.NegKLD(), m.Precision(), m.Recall() - m.fpr)
-
-
-class Draw:
-    """Arguments: mostly such that the call makes sense, and now and then not."""
-
-    def __init__(self, seed):
-        self.rng = np.random.default_rng(seed)
-        self.odd = self.rng.choice([0.0, 0.02, 0.2])
-        self.n, self.d = int(self.rng.choice([1, 2, 8, 30])), int(self.rng.choice([0, 1, 3, 8]))
-
-    def maybe(self, share=None):
-        return self.rng.random() < (self.odd if share is None else share)
-
-    def one_of(self, *choices):
-        return choices[self.rng.integers(len(choices))]
-
-    def number(self, good=1.0):
-        return float(self.one_of(*ODD)) if self.maybe() else float(good)
-
-    def count(self, good):
-        return int(self.one_of(*ODD_COUNTS)) if self.maybe() else int(good)
-
-    def index(self, good):
-        return int(self.one_of(*ODD_INDICES)) if self.maybe() else int(good)
-
-    def length(self, good):
-        return max(0, int(self.one_of(0, good - 1, good + 1, 3 * good))) if self.maybe() else good
-
-    def numbers(self, length, make=None):
-        x = (make or self.rng.standard_normal)(self.length(length)).astype(float)
-        for k in range(len(x)):
-            if self.maybe(self.odd / 4):
-                x[k] = self.one_of(*ODD)
-        return x
-
-    def matrix(self, n, d):
-        n, d = self.length(n), self.length(d)
-        keep, self.odd = self.odd, self.odd / 2
-        x = np.ascontiguousarray(self.numbers(n * d)[: n * d])
-        self.odd = keep
-        return x.reshape(n, d) if len(x) == n * d else np.zeros((n, d))
-
-    def signs(self, n):
-        return self.numbers(n, lambda k: self.rng.choice([-1.0, 1.0], k))
-
-    def bools(self, n):
-        return self.rng.random(self.length(n)) < 0.4
-
-    def whole(self, n, high, kind):
-        x = self.rng.integers(0, max(high, 1), self.length(n)).astype(kind)
-        for k in range(len(x)):
-            if self.maybe():
-                x[k] = self.one_of(-1, high, high + 5, np.iinfo(kind).max, np.iinfo(kind).min)
-        return x
-
-    def rows(self):
-        """Rows that the core has found in order, as `steelyard.rows` asks it to; views among them."""
-        kind = self.one_of(np.float64, np.float32)
-        X = self.matrix(self.n, self.d).astype(kind)
-        if self.maybe(0.5):
-            made = _core.Rows.dense(X)
-        else:
-            starts = np.concatenate([[0], np.cumsum(self.whole(self.n, 4, np.int32).clip(-1, 9))])
-            stored = int(abs(starts[-1]))
-            wide = self.one_of(np.int32, np.int64)
-            columns = np.sort(self.whole(stored, self.d, wide))
-            values = self.numbers(stored).astype(kind)
-            made = _core.Rows.csr(values, columns, starts.astype(self.one_of(np.int32, np.int64)), self.count(self.d))
-        if made.first_fault(self.count(1))[0] not in ("", "unordered"):
-            raise ValueError("not in order")
-        if self.maybe(0.2):
-            made = made.view(self.whole(self.n, made.n_rows, np.int64), self.one_of(0.0, 1.0))
-        self.n, self.d = made.n_rows, made.n_cols
-        return made
-
-    def weight(self):
-        return None if self.maybe(0.5) else self.numbers(self.n, self.rng.random)
-
-    def measure(self):
-        return self.one_of(*MEASURES)
-
-    def tape(self):
-        """That of a measure, with a number of it changed now and then; or no tape at all."""
-        if self.maybe(self.odd / 4):
-            length = int(self.rng.integers(1, 6))
-            numbers = [self.whole(length, high, np.int32) for high in (24, length, length)]
-            return (*numbers, self.numbers(length))
-        tape = self.measure().tape()
-        parts = [np.array(part) for part in (tape.op, tape.left, tape.right, tape.number)]
-        if self.maybe():
-            part = self.one_of(*parts)
-            part[self.rng.integers(len(part))] = self.one_of(-1, 0, 1, 2, 7, 1000, 2**31 - 1)
-        return tuple(parts)
 
 
 def rows(draw):
@@ -140,6 +45,41 @@ def measures(draw):
         except ValueError:
             continue
     _core.scan_frontier(draw.numbers(draw.n), draw.bools(draw.n), draw.weight())
+
+
+def draws(draw):
+    """What is counted in resamples, and the units of scores."""
+    n, models = draw.n, draw.one_of(0, 1, 3)
+    drawn = _core.draw_rows(draw.index(n), draw.one_of(0, 1, 20, -1), draw.one_of(0, 1, 2**63 - 1))
+    if draw.maybe(0.5):  # not what draw_rows gives
+        drawn = draw.rng.integers(0, 256, (draw.length(draw.one_of(0, 1, 20)), draw.length(n))).astype(np.uint8)
+    called = draw.matrix(n, models) > 0.5
+    _core.calls_drawn(called if draw.maybe(0.5) else np.ascontiguousarray(called.T), drawn, draw.weight())
+    _core.shares_above(draw.numbers(n), np.sort(draw.numbers(4)), drawn, draw.weight())
+    _core.score_units(draw.matrix(n, models), draw.numbers(3, draw.rng.random), draw.weight())
+
+
+def halts(draw):
+    """A call that is told to end does; in a thread of its own, since heeding lasts."""
+    x, halt, ended = draw.rows(), _core.Halt(), []
+
+    def task():
+        if draw.maybe(0.8):
+            halt.heed()
+        try:
+            x.scores(draw.matrix(2, draw.d), draw.count(2))
+            ended.append("answered")
+        except (*REFUSALS, KeyboardInterrupt):
+            ended.append("refused")
+
+    if draw.maybe(0.5):
+        halt.set()
+    thread = threading.Thread(target=task)
+    thread.start()
+    halt.set()
+    thread.join()
+    if ended == ["refused"]:
+        raise ValueError("refused")
 
 
 def cost_grid(draw):
@@ -353,6 +293,8 @@ BINDINGS = {
     for f in (
         rows,
         measures,
+        draws,
+        halts,
         cost_grid,
         class_risks,
         masters,
@@ -379,9 +321,11 @@ def tried(name, seeds):
             warnings.simplefilter("ignore")
             np.seterr(all="ignore")
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it ends the process, whatever it is at
+            for number in (signal.SIGPROF, signal.SIGALRM):  # they end the process, whatever it is at
+                signal.signal(number, signal.SIG_DFL)
             for seed in seeds:
-                signal.alarm(PATIENCE)
+                signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+                signal.alarm(WAITING * PATIENCE)
                 try:
                     BINDINGS[name](Draw(seed))
                     answered += 1
@@ -402,10 +346,10 @@ def tried(name, seeds):
 
 
 def fuzz(name, seed, seconds):
-    """Tries for so long: how many, how many were answered, and the seeds that ended a process, with how."""
-    found = {"binding": name, "tries": 0, "answered": 0, "crashed": {}}
-    until, first = time.monotonic() + seconds, seed * 1_000_000
-    while time.monotonic() < until and len(found["crashed"]) < 20:
+    """Tries for so many seconds of a processor: how many, how many were answered, and the seeds that ended a process."""
+    found = {"binding": name, "seconds": 0.0, "tries": 0, "answered": 0, "crashed": {}}
+    began, first = sum(os.times()[:4]), seed * 1_000_000
+    while found["seconds"] < seconds and len(found["crashed"]) < 20:
         seeds = range(first, first + EACH)
         code, answered = tried(name, seeds)
         if code != 0:
@@ -413,6 +357,7 @@ def fuzz(name, seed, seconds):
             found["crashed"].update({one: code for one, code in codes.items() if code != 0})
         found["tries"] += EACH
         found["answered"] += answered
+        found["seconds"] = round(sum(os.times()[:4]) - began, 2)
         first += EACH
     return found
 

@@ -1,6 +1,6 @@
 """The file readers under atheris, which looks for inputs that reach new lines of them.
 
-    python fuzz_files.py SECONDS FOLDER        needs `pip install atheris`; what breaks a reader is left in FOLDER
+    python fuzz_files.py SECONDS FOLDER        of a processor; needs `pip install atheris`; what breaks a reader is left in FOLDER
 
 The first byte of an input says what the rest is: a whole file, with its checksums as they come; or the tree of values of
 a model, put into one of the kept files with checksums that fit; or one of its other sections. So the parser is reached
@@ -8,8 +8,11 @@ in every case, not just the checksums. A reader may give a model, which is then 
 Without atheris, `replay` runs a single input: what was found once is kept in files/found and tried by test_fuzz_files.py.
 """
 
+import json
+import os
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -21,7 +24,8 @@ READERS = (
     "steelyard.quantification._saved", "steelyard.streams.checkpoint",
 )  # fmt: skip
 LONGEST = 60_000  # bytes of an input: the kept files are shorter
-SLOWEST = 20  # seconds for one input on a busy machine; it takes milliseconds
+SLOWEST = 5  # seconds of a processor for one input; it takes milliseconds
+WAITING = 1200  # seconds by the clock for an input that waits for nothing
 
 
 class Readers:
@@ -60,6 +64,30 @@ class Readers:
         self.ask(found, kind)
 
 
+class Clock:
+    """Ends the run after so many seconds of a processor, and keeps an input that takes too many of them.
+
+    libFuzzer's own clocks go on while others have the processor, so that any input may look slow to them.
+    """
+
+    def __init__(self, replay, seconds, folder):
+        self.replay, self.until, self.folder = replay, time.process_time() + float(seconds), Path(folder)
+        self.found = {"inputs": 0, "slowest": 0.0, "bytes": 0}
+
+    def __call__(self, data):
+        began = time.process_time()
+        self.replay(data)
+        took = time.process_time() - began
+        self.found["inputs"] += 1
+        if took > self.found["slowest"]:
+            self.found |= {"slowest": round(took, 3), "bytes": len(data)}
+            if took > SLOWEST:
+                (self.folder / f"slow-{self.found['inputs']}").write_bytes(data)
+        if began > self.until:
+            print(json.dumps(self.found), flush=True)
+            os._exit(0)
+
+
 def main(seconds, folder):
     import atheris
 
@@ -71,14 +99,10 @@ def main(seconds, folder):
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(readers.seeds()):
             Path(corpus, str(number)).write_bytes(seed)
-        how = [
-            f"-max_total_time={seconds}",
-            f"-artifact_prefix={folder}/",
-            f"-timeout={SLOWEST}",
-            f"-report_slow_units={SLOWEST}",
-            "-rss_limit_mb=4000",
-        ]
-        atheris.Setup([sys.argv[0], corpus, f"-max_len={LONGEST}", *how], readers.replay)
+        how = [f"-max_len={LONGEST}", f"-artifact_prefix={folder}/", f"-timeout={WAITING}", "-rss_limit_mb=4000"]
+        atheris.Setup(
+            [sys.argv[0], corpus, *how, f"-report_slow_units={WAITING}"], Clock(readers.replay, seconds, folder)
+        )
         atheris.Fuzz()
 
 

@@ -2,7 +2,7 @@
 
 python scale.py growth ROWS        bytes that memory grows by while a stream of so many rows is learned, after 1 %
 python scale.py crowd              times of one fit: alone, and with two busy loops beside it
-python scale.py limit NAME X       how a fit ends with memory for X times the data beyond what the process has
+python scale.py limit NAME X       how calls end with memory for X times the data beyond what the process has
 """
 
 import gc
@@ -11,6 +11,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -84,15 +85,39 @@ LIMITED = {
     "np linear": lambda: sy.NeymanPearsonClassifier(0.2, kernel="linear", C=1.0, random_state=0),
     "np generative": lambda: sy.NeymanPearsonClassifier(0.2, solver="generative", random_state=0),
     "q-value": lambda: sy.QValueClassifier(0.3, random_state=0),
+    "path rbf": lambda: sy.CostPath(C=0.1, kernel="rbf", gamma=0.01),
+    "quantile path": lambda: sy.QuantilePath(C=0.01),
     "threshold": lambda: sy.ThresholdClassifier(sy.OnlineClassifier(random_state=0)),
+    "expected": lambda: sy.ExpectedFBetaClassifier(sy.CostPath(C=0.1, method="approximate", tol=0.05)),
     "quantifier": lambda: sy.Quantifier(sy.OnlineClassifier(random_state=0), random_state=0),
 }
 
 
+SMALL = ("np", "path exact", "path rbf", "quantile path")  # of rows: these take more than a pass over them
+
+
+def has():
+    """Bytes of address space that the process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def under(limit, task):
+    """What the task gives with so many bytes of address space more than there are, or MemoryError."""
+    gc.collect()
+    resource.setrlimit(resource.RLIMIT_AS, (has() + int(limit), resource.RLIM_INFINITY))
+    try:
+        return task()
+    except MemoryError:
+        return MemoryError
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
 def limit(name, times):
-    """MemoryError or a model; and afterwards, with the limit lifted, the model that there would have been."""
+    """fit, predict and load: MemoryError or what there would have been; and the estimator as it was, or usable."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000 if name in ("np", "path exact") else 20_000, 40))
+    X = rng.normal(size=(2000 if name in SMALL else 20_000, 40))
     y = (X[:, 0] + rng.normal(size=len(X)) > 0.5).astype(int)
     small = X[::20].copy(), y[::20].copy()
     LIMITED[name]().fit(*small).predict(small[0])  # what is loaded on the way is loaded
@@ -100,18 +125,17 @@ def limit(name, times):
     square = np.ones((300, 300))
     np.dot(square, square), dgemm(1.0, square, square), np.linalg.solve(square + np.eye(300), square)
     model = LIMITED[name]().fit(*small)
-    before = model.predict(small[0])
-    gc.collect()
-    with open("/proc/self/statm") as file:
-        has = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (has + int(times * X.nbytes), resource.RLIM_INFINITY))
-    try:
-        model.fit(X, y)
-        ended = "a model"
-    except MemoryError:
-        ended = "MemoryError"
-    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    if ended == "MemoryError":
+    before, said, ended = model.predict(small[0]), model.predict(X), {}
+    with tempfile.TemporaryDirectory() as folder:
+        sy.save(model, f"{folder}/model")
+        tasks = {"predict": lambda: model.predict(X), "load": lambda: sy.load(f"{folder}/model").predict(X)}
+        for call, task in tasks.items():
+            found = under(times * X.nbytes, task)
+            assert found is MemoryError or np.array_equal(found, said), f"{call}: another answer"
+            ended[call] = "MemoryError" if found is MemoryError else "an answer"
+    found = under(times * X.nbytes, lambda: model.fit(X, y))
+    ended["fit"] = "MemoryError" if found is MemoryError else "a model"
+    if found is MemoryError:
         assert np.array_equal(model.predict(small[0]), before), "the estimator is not as it was"
     again, fresh = model.fit(*small).predict(small[0]), LIMITED[name]().fit(*small).predict(small[0])
     assert np.array_equal(again, fresh), "the estimator is not usable"

@@ -20,7 +20,7 @@ SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
 def fuzzed(name, seed, seconds):
     ended = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "fuzz_core.py"), str(seed), str(seconds), name],
-        capture_output=True, text=True, timeout=120 + 3 * seconds,
+        capture_output=True, text=True, timeout=120 + 20 * seconds,  # these are seconds of a processor
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-2000:]
     found = json.loads(ended.stdout)
@@ -38,7 +38,7 @@ def test_odd_calls_of_the_core_end():
 @only_full
 @pytest.mark.parametrize("name", BINDINGS)
 def test_odd_calls_of_every_binding_end(name):
-    fuzzed(name, 2, 300)
+    fuzzed(name, 3, 300)
 
 
 def rows():
@@ -74,6 +74,15 @@ def kernel(name, degree=2, X=None, view=None):
     return _core.KernelMatrix(made if view is None else made.view(view, 0.0), spec, 1e6).product(np.ones(6))
 
 
+def wide_rows():
+    return _core.Rows.csr(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64), 2**62)
+
+
+def wide_risks():
+    return _core.ClassRisks(wide_rows(), np.ones(1), None, "hinge", 1)
+
+
+INSIDE = ("DualSettings",)  # reached as a part of another: LearnerSettings.duals
 ONE = np.zeros(1, dtype=np.int64)
 ENDED = {
     "no models to score with": lambda: rows().scores(np.zeros((0, 3)), 1).shape,
@@ -103,6 +112,20 @@ ENDED = {
     "a formula that reads what is not there": lambda: offset(3, formula_reads=10**6 - 1),
     "a constraint without its whole": lambda: offset(3, more=(0,)),
     "costs that are text": lambda: grid(costs=["a"]),
+    "draws of 2^62 rows": lambda: _core.draw_rows(2**62, 20, 0),
+    "calls of 2^58 models on no rows": lambda: _core.calls_drawn(
+        np.zeros((0, 2**58), dtype=bool), np.zeros((0, 63), dtype=np.uint8)
+    ),
+    "scores by 2^58 models of no columns": lambda: _core.Rows.dense(np.zeros((64, 0))).scores(np.zeros((2**58, 0)), 1),
+    "sums of 2^62 columns": lambda: wide_rows().sums(np.zeros((4, 1)), 1),
+    "cuts of 2^62 columns": lambda: wide_risks().cut(np.zeros(2, dtype=np.int64)),
+    "proposals of 2^62 columns": lambda: _core.Masters(4, 2**62, True, 10).propose(
+        np.arange(4, dtype=np.int64), np.ones(4), 1
+    ),
+    "quantiles of scores with NaN among them": lambda: _core.score_units(
+        np.where(np.arange(4000) % 7, np.arange(4000) % 97, np.nan)[:, None], np.array([0.1, 0.5, 0.9])
+    ),
+    "a share that is NaN": lambda: _core.score_units(ROWS, np.array([0.5, np.nan, 0.1])),
 }
 
 
@@ -111,7 +134,14 @@ def test_calls_that_crashed_or_hung_once(name):
     def run():
         try:
             return "answered", repr(ENDED[name]())
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, IndexError, MemoryError) as error:
             return "refused", str(error)
 
     assert in_fork(run)[0] in ("answered", "refused")
+
+
+def test_every_binding_is_tried():
+    tried = "".join((Path(__file__).parent / name).read_text() for name in ("fuzz_core.py", "odd_arguments.py"))
+    names = [name for name in vars(_core) if not name.startswith("_")]
+    assert len(names) > 30
+    assert not [name for name in names if f"_core.{name}" not in tried and name not in INSIDE]

@@ -1,6 +1,6 @@
 """Ctrl-C ends every long call within 0.3 s and leaves the estimator as it was; what a handler raises arrives as it was.
 
-Real signals to real processes; `interrupts.py` has the table of calls. Exact figures are benchmarks/interrupts.py's:
+Real signals to real processes; `long_calls.py` has the table of calls. Exact figures are benchmarks/interrupts.py's:
 here the best of a few tries counts, since other work on the machine may hold any one of them up.
 """
 

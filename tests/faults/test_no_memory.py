@@ -4,6 +4,7 @@ The shim (no_memory.cpp) is compiled here and loaded before Python; no_memory.py
 few estimators; with ``STEELYARD_FAULTS=full`` the first 2,000 allocations of every call of every estimator, each.
 """
 
+import importlib.util
 import json
 import os
 import shutil
@@ -17,7 +18,8 @@ from faults import FULL, only_full, saved_models
 from faults.scale import LIMITED
 
 HERE = Path(__file__).parent
-NAMES = [*saved_models.OURS, *saved_models.MADE]
+NEEDS_SKOPS = pytest.mark.skipif(importlib.util.find_spec("skops") is None, reason="skops is not installed")
+NAMES = [*saved_models.PLAIN, *(pytest.param(name, marks=NEEDS_SKOPS) for name in saved_models.SKOPS)]
 STRIDE, LIMIT = (1, 2000) if FULL else (40, 400)
 COMPILER = shutil.which("g++")
 needs_compiler = pytest.mark.skipif(

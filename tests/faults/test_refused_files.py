@@ -68,6 +68,22 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
     assert file.read_bytes() == before
 
 
+def test_no_memory_inside_skops_is_not_the_fault_of_the_model(tmp_path, monkeypatch):
+    """skops leaves its archive half-written, and closing that is what it complains of."""
+    skops = pytest.importorskip("skops.io")
+
+    def dumps(value):
+        try:
+            raise MemoryError
+        except MemoryError:
+            raise ValueError("I/O operation on closed file") from None
+
+    monkeypatch.setattr(skops, "dumps", dumps)
+    with pytest.raises(MemoryError):
+        sy.save(sy.ExpectedFBetaClassifier(LogisticRegression()), tmp_path / "model.sy")
+    assert os.listdir(tmp_path) == []
+
+
 def test_other_files_are_refused(tmp_path):
     file = tmp_path / "model.sy"
     with pytest.raises(FileNotFoundError):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from faults.inputs import in_fork
 from steelyard.solvers import cost_sensitive
@@ -27,7 +28,7 @@ def grid(solver, loss="hinge"):
 
 
 def by_kernel(X=X, y=Y, weight=None, C=1.0):
-    box = np.full(len(X), C) if weight is None else C * np.asarray(weight, dtype=float)
+    box = np.full(np.shape(X)[0], C) if weight is None else C * np.asarray(weight, dtype=float)
     return smo.solve(smo.Kernel(X, "rbf", gamma=0.1), y, 1.0, 0.0, box, max_iter=20_000)
 
 
@@ -55,6 +56,17 @@ def with_(array, where, value):
     return made
 
 
+def broken(**parts):
+    """X as CSR, with a number of one of its arrays set, or the end of one cut off."""
+    made = sp.csr_matrix(X)
+    for name, change in parts.items():
+        if isinstance(change, slice):
+            setattr(made, name, getattr(made, name)[change])
+        else:
+            getattr(made, name)[change[0]] = change[1]
+    return made
+
+
 REFUSED = {
     "labels too few": {"y": Y[:-1]},
     "labels too many": {"y": np.append(Y, 1.0)},
@@ -64,6 +76,15 @@ REFUSED = {
     "X of one dimension": {"X": X[:, 0]},
     "X with NaN": {"X": with_(X, (3, 2), np.nan)},
     "X with infinity": {"X": with_(X, (3, 2), np.inf)},
+    "CSR, column -1": {"X": broken(indices=(9, -1))},
+    "CSR, column beyond the last": {"X": broken(indices=(9, D + 2))},
+    "CSR, column of 10^9": {"X": broken(indices=(9, 10**9))},
+    "CSR, row starts that fall": {"X": broken(indptr=(5, N * D - 1))},
+    "CSR, row start -1": {"X": broken(indptr=(5, -1))},
+    "CSR, row starts beyond the data": {"X": broken(indptr=(-1, 10**6))},
+    "CSR, fewer columns than values": {"X": broken(indices=slice(-3))},
+    "CSR, too few row starts": {"X": broken(indptr=slice(-3))},
+    "CSR with NaN": {"X": broken(data=(9, np.nan))},
     "weights too few": {"weight": np.ones(N - 1)},
     "weight NaN": {"weight": with_(np.ones(N), 3, np.nan)},
     "weight infinite": {"weight": with_(np.ones(N), 3, np.inf)},
@@ -154,6 +175,17 @@ def test_rows_without_weight_are_not_there(name):
     assert a[0] == pytest.approx(b[0], rel=5e-3)
     if a[2].shape == b[2].shape:
         assert np.abs(a[2] - b[2]).max() <= 0.05 * max(1.0, np.abs(b[2]).max())
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_columns_that_a_row_names_twice_are_added_up(name):
+    twice = sp.csr_matrix((N, D))
+    twice.data, twice.indices = np.repeat(X.ravel() / 2, 2), np.tile(np.repeat(np.arange(D, dtype=np.int32), 2), N)
+    twice.indptr = np.arange(N + 1, dtype=np.int32) * 2 * D
+    one, other = numbers_of(SOLVERS[name](X=twice)), numbers_of(SOLVERS[name]())
+    assert one[0] == pytest.approx(other[0], rel=1e-9)
+    assert one[2].shape == other[2].shape
+    assert np.abs(one[2] - other[2]).max() <= 1e-6 * max(1.0, np.abs(other[2]).max())
 
 
 def test_scores_that_are_no_numbers_have_no_frontier():

@@ -162,3 +162,57 @@ def test_a_fork_after_a_fit_with_threads_fits_too():
     child.join(60)
     assert child.exitcode == 0
     assert np.array_equal(queue.get(), wanted)
+
+
+BESIDE = """
+import sys, threading, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+import steelyard as sy, steelyard.measures as m
+rng = np.random.default_rng(0)
+X = rng.normal(size=(4000, 20)); y = (X[:, 0] + rng.normal(size=len(X)) > 0.5).astype(int)
+
+def ours():
+    return [sy.MeasureClassifier(m.FBeta(1), C=1.0, random_state=0, n_jobs=2).fit(X, y).coef_,
+            sy.StructuralSVM(n_jobs=2).fit(X, y).coef_, sy.CostPath(C=0.01).fit(X, y).at(0.3).coef_]
+
+def of_scikit_learn():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    return [HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y).predict_proba(X)]
+
+def of_torch():
+    import torch
+    torch.set_num_threads(2)
+    A = torch.from_numpy(X)
+    return [(A.T @ A).numpy(), torch.sigmoid(A @ A[0]).numpy()]
+
+theirs = {"scikit-learn": of_scikit_learn, "torch": of_torch}[sys.argv[1]]
+wanted, found, went_wrong = [ours(), theirs()], [], []
+
+def run(task, expected):
+    try:
+        for _ in range(3):
+            assert all(np.allclose(a, b, rtol=1e-9) for a, b in zip(task(), expected))
+        found.append(1)
+    except BaseException as error:
+        went_wrong.append(repr(error))
+
+threads = [threading.Thread(target=run, args=args) for args in ((ours, wanted[0]), (theirs, wanted[1])) * 2]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(found), *went_wrong)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", ["scikit-learn", "torch"])
+def test_beside_the_threads_of_others(other):
+    """Their OpenMP, and ours of the language: both at work in one process, taking turns and at once."""
+    if other == "torch":
+        pytest.importorskip("torch")
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(BESIDE), other],
+        capture_output=True, text=True, timeout=600, env={**os.environ, "OMP_NUM_THREADS": "2"},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout.split() == ["4"]

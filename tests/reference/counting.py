@@ -52,21 +52,24 @@ def bootstrap_interval(t, y, batch, confidence, draws, rng):
     return np.quantile(found, [0.5 - confidence / 2, 0.5 + confidence / 2])
 
 
-def calibrated(z, y, k, pull, ridge):
-    """Softmax regression of labels on scores (n, K): W = t I + D, with pull on D; row by row, gradients by differences."""
+def calibrated(s, y, k, pull, offset, ridge):
+    """Logits of softmax regression on scores (n, K), ``t s + g log(prevalence) + z D + b``, z the scores centred: with
+    pull on D and offset on b; row by row, gradients by differences."""
+    scale = np.sqrt(s.var(axis=0).mean())
+    z, shares = (s - s.mean(axis=0)) / scale, np.bincount(y, minlength=k) / len(y)
 
-    def unpack(flat):
-        return flat[0] * np.eye(k) + flat[1 : 1 + k * k].reshape(k, k), flat[1 + k * k :]
+    def logits(flat):
+        D, b = flat[2 : 2 + k * k].reshape(k, k), flat[2 + k * k :]
+        return np.array([flat[0] * a / scale + flat[1] * np.log(shares) + c @ D + b for a, c in zip(s, z, strict=True)])
 
     def loss(flat):
-        W, b = unpack(flat)
-        total = 0.5 * ridge * flat[0] ** 2 + 0.5 * pull * (flat[1 : 1 + k * k] ** 2).sum()
-        for row, label in zip(z, y, strict=True):
-            logits = row @ W + b
-            total += np.log(np.exp(logits).sum()) - logits[label]
+        total = 0.5 * ridge * (flat[:2] ** 2).sum() + 0.5 * pull * (flat[2 : 2 + k * k] ** 2).sum()
+        total += 0.5 * offset * (flat[2 + k * k :] ** 2).sum()
+        for row, label in zip(logits(flat), y, strict=True):
+            total += np.log(np.exp(row).sum()) - row[label]
         return total
 
-    return unpack(minimize(loss, np.zeros(1 + k * k + k), method="BFGS", options={"gtol": 1e-3}).x)
+    return logits(minimize(loss, np.zeros(2 + k * k + k), method="BFGS", options={"gtol": 1e-3}).x)
 
 
 def kernel_densities(rows, t, y, k, bandwidth):

@@ -229,6 +229,7 @@ def test_many_groups_are_taken_together(rows, tuned):
     ("change", "error", "said"),
     [
         ({"measure": m.macro(m.FBeta(1))}, ValueError, "two classes"),
+        ({"subject_to": m.within("north", m.fpr) <= 0.1}, ValueError, "no limit within groups"),
         ({"slices": [None] * 800}, ValueError, "have none"),
         ({"baselines": {"no": 3}}, TypeError, "baseline 'no'"),
         ({"confidence": 2.0}, ValueError, "confidence"),
@@ -245,6 +246,12 @@ def test_what_has_no_threshold_is_refused(rows, tuned):
     by_group = sy.ThresholdClassifier(LogisticRegression(), "f1", per_group=True, pos_label="default")
     with pytest.raises(ValueError, match="each group"):
         sy.Report(by_group.fit(X, y, slices=np.arange(len(y)) % 2), X_new, y_new)
+    several = np.arange(len(y)) % 3
+    of_classes = sy.ThresholdClassifier(LogisticRegression(), "f1_macro").fit(X, several)
+    with pytest.raises(ValueError, match="two classes and one threshold"):
+        sy.Report(of_classes, X_new, np.arange(len(y_new)) % 3)
+    with pytest.raises(ValueError, match="y holds 3 classes"):
+        sy.Report(LogisticRegression().fit(X, several), X_new, np.arange(len(y_new)) % 3)
     with pytest.raises(ValueError, match="class"):
         sy.Report(tuned, X_new[:1], y_new[:1])
     with pytest.raises(ValueError, match="give one of"):

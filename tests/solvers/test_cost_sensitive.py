@@ -72,6 +72,17 @@ def test_agrees_with_liblinear_at_a_tiny_tolerance(solver):
         assert r.objective <= best / (1 - r.gap)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_solvers_agree_to_the_last_digits_where_they_are_asked_for_them(loss):
+    X, y = make(2000, 8, seed=6)
+    X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0
+    found = [solve(X, y, 1.7, 0.3, 0.01, 1e-8, loss, solver) for solver in SOLVERS]
+    found.append(solve(sp.csr_matrix(X), y, 1.7, 0.3, 0.01, 1e-8, loss))
+    for r in found:
+        assert r.gap <= 1e-8
+        np.testing.assert_allclose(r.w, found[0].w, rtol=0.0, atol=1e-8 * np.abs(found[0].w).max())
+
+
 @everything
 def test_labels_flipped(solver, loss):
     X, y = make(seed=7)

@@ -89,16 +89,37 @@ def test_likelihood_finds_the_ratio_of_normal_densities():
 
 def test_scores_of_three_classes_are_calibrated_by_one_scale_and_what_many_rows_add_to_it():
     rng = np.random.default_rng(6)
-    y = rng.integers(0, 3, 60)
-    z = 1.5 * np.eye(3)[y] + rng.normal(size=(60, 3))
-    z -= z.mean(axis=0)
-    z /= np.sqrt((z**2).mean())
-    found = prevalence.Likelihood.fit(z, y, 3)
-    W, b = slow.calibrated(z, y, 3, prevalence.PULL, prevalence.RIDGE)
-    shares = np.bincount(y) / 60
-    slowly = z @ W + b
+    y = rng.choice(3, 60, p=[0.2, 0.3, 0.5])
+    scores = [1.0, 0.0, 2.0] + 1.5 * np.eye(3)[y] + rng.normal(size=(60, 3))
+    found = prevalence.Likelihood.fit(scores, y, 3)
+    slowly = slow.calibrated(scores, y, 3, prevalence.PULL, prevalence.OFFSET, prevalence.RIDGE)
     slowly -= np.log(np.exp(slowly).sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(prevalence.posteriors(found(z), shares), np.exp(slowly), atol=1e-3)
+    shares = np.bincount(y) / 60
+    np.testing.assert_allclose(prevalence.posteriors(found(scores), shares), np.exp(slowly), atol=1e-3)
+
+
+def test_few_rows_of_a_class_leave_right_probabilities_as_they_are():
+    """Two classes with eight rows each: what these say of an offset between them is mostly chance."""
+    rng = np.random.default_rng(8)
+    counts, moved = np.array([8, 8, 200, 200]), []
+    y = np.repeat(np.arange(4), counts)
+    for _ in range(40):
+        right = np.eye(4)[y] + rng.normal(size=(len(y), 4))  # log densities, up to what all classes share
+        scores = right + np.log(counts / counts.sum())
+        off = prevalence.Likelihood.fit(scores, y, 4)(scores) - right
+        moved.append((off[:, 0] - off[:, 1]).mean())
+    assert np.std(moved) < 0.1  # 0.065; offsets without a prior: 0.17
+
+
+def test_a_model_fitted_to_balanced_classes_is_calibrated_too():
+    """Its scores lack the logarithm of the prevalence, which no prior on single offsets may keep it from getting back."""
+    rng = np.random.default_rng(9)
+    counts = np.array([15, 600, 100])
+    y = np.repeat(np.arange(3), counts)
+    x = 1.5 * np.eye(3)[y] + rng.normal(size=(len(y), 3))
+    plain, balanced = 1.5 * x + np.log(counts / counts.sum()), 1.5 * x
+    gap = prevalence.Likelihood.fit(plain, y, 3)(plain) - prevalence.Likelihood.fit(balanced, y, 3)(balanced)
+    np.testing.assert_allclose(gap - gap.mean(axis=1, keepdims=True), 0.0, atol=0.02)
 
 
 def test_few_rows_of_many_classes_are_not_overfitted():

@@ -177,3 +177,14 @@ def test_quantiles_by_selection_are_those_by_sorting(n):
         np.testing.assert_array_equal(found[:, :5], np.sort(rows, axis=0)[place].T)
         moments = [rows.mean(axis=0), rows.std(axis=0), np.abs(scores).max(axis=0)]
         np.testing.assert_allclose(found[:, 5:].T, moments, rtol=1e-9, atol=1e-12)
+
+
+def test_scores_with_nan_among_them_have_no_quantiles_and_the_other_columns_do():
+    """They were sorted as if NaN had a place in an order: what came out depended on where it stood."""
+    scores = np.tile(np.arange(4000.0)[::-1, None], (1, 2))
+    scores[::7, 0] = np.nan
+    found = score_units(scores, np.array([0.25, 0.5]))
+    assert np.isnan(found[0, :2]).all()
+    assert found[1, :2].tolist() == [999.0, 1999.0]
+    with pytest.raises(ValueError, match="a share is NaN"):
+        score_units(scores, np.array([0.5, np.nan]))

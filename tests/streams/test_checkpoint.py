@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import steelyard.measures as m
 from steelyard.files.layout import pack, unpack
 from steelyard.streams import CheckpointError, from_arrays
 from steelyard.streams.checkpoint import Checkpoint, previous
+from steelyard.streams.seen import _digest
 
 KINDS = {
     "auto": {"measure": m.BAKLD()},
@@ -310,3 +312,12 @@ def test_a_state_with_wild_places_cannot_crash():
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout.split() == ["True", "True"]
+
+
+def test_a_row_that_is_not_noted_for_want_of_memory_is_an_error():
+    class Table:
+        def __getitem__(self, rows):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        _digest(SimpleNamespace(X=Table(), y=np.zeros(3), sample_weight=None), 0)

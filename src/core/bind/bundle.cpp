@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "bind/arrays.hpp"
 #include "bind/linear.hpp"
 #include "bind/rows.hpp"
@@ -84,7 +85,7 @@ public:
 
     std::pair<OwnedMatrix, OwnedVector> cut(TracksIn tracks) {
         const std::size_t count = 2 * tracks.shape(0), width = static_cast<std::size_t>(n_cols());
-        std::vector<double> g(count * width), h(count);
+        std::vector<double> h(count), g(numbers_of(static_cast<Index>(count), n_cols()));
         alone([&](const Stop& stop) { risks_.cut(tracks_of(tracks), g.data(), h.data(), stop); });
         return {own(std::move(g), count, width), own(std::move(h))};
     }
@@ -134,7 +135,8 @@ public:
         check(tracks);
         expect_length(slack.shape(0), tracks.shape(0), "slack");
         const auto width = static_cast<std::size_t>(masters_.n_cols());
-        std::vector<double> values(tracks.shape(0)), W(tracks.shape(0) * width);
+        std::vector<double> values(tracks.shape(0)),
+            W(numbers_of(static_cast<Index>(values.size()), masters_.n_cols()));
         alone([&](const Stop& stop) {
             masters_.propose(tracks_of(tracks), slack.data(), values.data(), W.data(), n_threads, stop);
         });

@@ -5,6 +5,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -124,6 +126,8 @@ OwnedMatrix units(const Matrix& scores, const Doubles& at, const std::optional<D
     const std::size_t n = scores.shape(0), models = scores.shape(1);
     if (n == 0 || (weight && weight->shape(0) != n))
         throw std::invalid_argument("scores and weights must be of the same rows, at least one");
+    if (std::any_of(at.data(), at.data() + at.shape(0), [](double share) { return std::isnan(share); }))
+        throw std::invalid_argument("a share is NaN");
     auto found = without_gil([&](const Stop& stop) {
         return units_of_scores(scores.data(), static_cast<Index>(n), static_cast<Index>(models),
                                weight ? weight->data() : nullptr, at.data(), static_cast<Index>(at.shape(0)), &stop);

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/products.hpp"
+#include "base/sizes.hpp"
 #include "bind/arrays.hpp"
 #include "bind/stop.hpp"
 
@@ -91,7 +92,7 @@ std::tuple<std::string, Index> first_fault(const RowsIn& rows, int n_threads) {
 OwnedMatrix scores(const RowsIn& rows, Matrix W, int n_threads) {
     if (static_cast<Index>(W.shape(1)) != rows.n_cols()) throw std::invalid_argument("a model has one number a column");
     const auto count = static_cast<Index>(W.shape(0));
-    std::vector<double> out(static_cast<std::size_t>(rows.n_rows() * count));
+    std::vector<double> out(numbers_of(rows.n_rows(), count));
     without_gil([&](const Stop& stop) {
         visit(*rows, [&](const auto& x) { multiply(x, {W.data(), count}, out.data(), n_threads, stop); });
     });
@@ -101,7 +102,7 @@ OwnedMatrix scores(const RowsIn& rows, Matrix W, int n_threads) {
 OwnedMatrix sums(const RowsIn& rows, Matrix coefficients, int n_threads) {
     const auto count = static_cast<Index>(coefficients.shape(0));
     rows.check_length(coefficients.shape(1), "coefficients");
-    std::vector<double> out(static_cast<std::size_t>(count * rows.n_cols()), 0.0);
+    std::vector<double> out(numbers_of(count, rows.n_cols()), 0.0);
     without_gil([&](const Stop& stop) {
         visit(*rows, [&](const auto& x) { add_up(x, {coefficients.data(), count}, out.data(), n_threads, stop); });
     });

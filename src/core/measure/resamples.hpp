@@ -15,6 +15,7 @@
 #include "base/random.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
+#include "base/sizes.hpp"
 #include "base/sort.hpp"
 #include "base/stop.hpp"
 
@@ -35,8 +36,7 @@ constexpr Index rows_a_look = 4096;  // between two looks at the stop token: som
 // lie row by row in a cache while numbers are drawn, and are moved to their place together.
 inline std::vector<std::uint8_t> draw_rows(Index n, Index draws, std::uint64_t seed, const Stop* stop) {
     constexpr Index together = 8;  // counts of so many draws of 30,000 rows are 240 KB: a second-level cache
-    std::vector<std::uint8_t> drawn(static_cast<std::size_t>(n * draws)),
-        counts(static_cast<std::size_t>(n * together));
+    std::vector<std::uint8_t> counts(numbers_of(n, together)), drawn(numbers_of(n, draws));
     Shuffler random{mix(seed)};
     for (Index first = 0; first < draws; first += together) {
         const Index some = std::min(together, draws - first);
@@ -117,7 +117,7 @@ inline std::vector<double> shares_above(const DrawnRows& rows, const double* sco
     sorted.rows.resize(static_cast<std::size_t>(rows.n));
     for (Index i = 0; i < rows.n; ++i) sorted.rows[i] = {to_key(scores[i]), static_cast<double>(i)};
     sorted.sort(stop);
-    std::vector<double> above(static_cast<std::size_t>(count * 2 * rows.draws));
+    std::vector<double> above(numbers_of(count, 2 * rows.draws));
     if (rows.weight)
         walk_down<double>(rows, sorted.rows, cuts, count, above.data(), stop);
     else
@@ -142,7 +142,7 @@ STEELYARD_CLONES inline void add_calls(const DrawnRows& rows, const bool* called
 
 // (models + 1) x (1 + draws): the weight called, in the sample and in every draw; last that of all rows.
 inline std::vector<double> calls_drawn(const DrawnRows& rows, const bool* called, Index models, const Stop* stop) {
-    std::vector<double> sums(static_cast<std::size_t>((models + 1) * (rows.draws + 1)), 0.0);
+    std::vector<double> sums(numbers_of(models + 1, rows.draws + 1), 0.0);
     for (Index i = 0; i < rows.n; i += rows_a_look) {
         check(stop);
         add_calls(rows, called, models, i, std::min(rows.n, i + rows_a_look), sums.data());

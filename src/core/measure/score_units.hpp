@@ -48,9 +48,13 @@ public:
         mean /= total_;
         for (std::size_t i = 0; i < score_.size(); ++i) square += weight_[i] * (score_[i] - mean) * (score_[i] - mean);
         const double spread = std::sqrt(square / total_);
-        count(mean, spread);
-        Place place;
-        for (std::size_t k : order_) out[k] = select(at_[k] * total_, place);
+        if (std::isnan(mean)) {  // a score that is NaN has no place in any order
+            std::fill(out, out + at_.size(), mean);
+        } else {
+            count(mean, spread);
+            Place place;
+            for (std::size_t k : order_) out[k] = select(at_[k] * total_, place);
+        }
         out += at_.size();
         out[0] = mean;
         out[1] = spread;

@@ -32,20 +32,22 @@ def predict(given: Namespace) -> int:
     shown = not given.quiet and (given.out is not None or not sys.stdout.isatty()) and sys.stderr.isatty()
     with _output(given.out) as out, Progress(shown) as progress:
         writer = None if given.json else csv.writer(out, lineterminator="\n")
-        if writer is not None:
-            writer.writerow(["prediction", *(["score"] if given.scores else [])])
+        head = [["prediction", *(["score"] if given.scores else [])]]  # after the first rows are read, or not at all
         for block in _blocks(given, model):
             X = rows_for(model, block)
             called = model.predict(X).tolist()
             columns = [called, _scores(model, X).tolist()] if given.scores else [called]
             if writer is not None:
-                writer.writerows(zip(*columns, strict=True))
+                writer.writerows([*head, *zip(*columns, strict=True)])
+                head = []
             else:
                 names = ("prediction", "score")[: len(columns)]
                 out.writelines(
                     json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in zip(*columns, strict=True)
                 )
             progress.update(len(called))
+        if writer is not None:
+            writer.writerows(head)
     return 0
 
 

@@ -24,14 +24,13 @@ from ..estimators._users import part_of
 from ..measures import Measure
 from ..statistics.reporting import Figure
 from .contenders import Task
-from .sharing import fold_numbers, on_folds, reused_by, sharing
+from .sharing import Folds, RowNumbers, Scores, called_by_threshold, fold_numbers, joined, rounds_of
 
 DRAWS = 4_000  # of a confusion matrix: the ends of 95 % intervals are off by some 0.3 % of probability
 # On few rows the threads of OpenMP and BLAS wait for each other longer than they work, and wait by spinning: beside
 # other jobs `steelyard demo`, on 1,797 rows, took 457 s with two threads for trees and BLAS, and 34 s with one. Where
 # they begin to pay was not measured: ten times those rows, which a tree still passes in milliseconds.
 FEW = 20_000
-RowNumbers = NDArray[np.intp]
 
 
 def few_threads(n_rows: int) -> AbstractContextManager[Any]:
@@ -41,13 +40,15 @@ def few_threads(n_rows: int) -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True)
 class Turn:
-    """One contender on one fold."""
+    """One contender on the rows of one fold; their `scores` where another contender sets a threshold on them."""
 
     name: str
     fold: int
+    rows: RowNumbers
     called: NDArray[Any] | None
     seconds: float
     failure: str = ""
+    scores: Scores | None = None
 
 
 @dataclass
@@ -57,69 +58,101 @@ class Judged:
     name: str
     called: NDArray[Any]
     is_judged: NDArray[np.bool_]
+    counts: NDArray[np.float64]  # by true class and by class called, of all turns
     seconds: float = 0.0
     failure: str = ""
     values: list[float] = field(default_factory=list)  # of each fold
 
+    @classmethod
+    def nothing_yet(cls, name: str, y: NDArray[Any], n_classes: int) -> Judged:
+        return cls(name, np.empty_like(y), np.zeros(len(y), dtype=bool), np.zeros((n_classes, n_classes)))
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """The counts as those of a row each: a row that was left out several times has a share in several cells."""
+        return self.counts * float(self.is_judged.sum() / self.counts.sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """Who is judged, on which rows; those in `shared` by their number, with fits in common (`sharing`)."""
+    """Who is judged, on which rows. Those of `plain_of` set a threshold on the scores of another one (`sharing`)."""
 
     models: dict[str, Any]
     X: Any
     y: NDArray[Any]
-    folds: list[tuple[RowNumbers, RowNumbers]]
-    shared: dict[str, Any]
-    fold_of: NDArray[np.intp] | None
-
-    @classmethod
-    def of(cls, models: dict[str, Any], X: Any, y: NDArray[Any], folds: Any, plain_of: dict[str, str]) -> Contest:
-        fold_of = fold_numbers(folds, len(y))
-        shared = {} if fold_of is None else sharing(models, plain_of, X, y, fold_of)
-        return cls(models, X, y, folds, shared, fold_of)
+    folds: Folds
+    plain_of: dict[str, str]
 
     def turns(self, n_jobs: int | None) -> Iterator[Turn]:
         """All contenders on all folds, in order, as they come; the same for any `n_jobs`."""
-        jobs = (delayed(_turn)(*self._job(name, k)) for k in range(len(self.folds)) for name in self.models)
-        if n_jobs in (None, 1):
-            yield from (function(*args) for function, args, _ in jobs)
-        else:
-            yield from Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+        done = 0
+        for folds in rounds_of(self.folds, len(self.y)):
+            yield from self._round(folds, done, n_jobs)
+            done += len(folds)
 
-    def _job(self, name: str, k: int) -> tuple[Any, ...]:
-        train, test = self.folds[k]
-        if self.fold_of is None or name not in self.shared:
-            return name, k, self.models[name], self.X, self.y, train, test
-        model = on_folds(clone(self.shared[name]), self.fold_of[train])
-        return name, k, model, np.arange(len(self.y))[:, None], self.y, train, test
+    def _round(self, folds: Folds, done: int, n_jobs: int | None) -> Iterator[Turn]:
+        fold_of = fold_numbers(folds, len(self.y))
+        plain_of = {} if fold_of is None else self.plain_of
+        scored: dict[str, list[Turn]] = {plain: [] for plain in plain_of.values()}
+        jobs = (
+            delayed(_turn)(name, done + k, self.models[name], self.X, self.y, *folds[k], name in scored)
+            for k in range(len(folds))
+            for name in self.models
+            if name not in plain_of
+        )
+        in_turn = (function(*args) for function, args, _ in jobs)
+        for turn in in_turn if n_jobs in (None, 1) else Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+            if turn.name in scored:
+                scored[turn.name].append(turn)
+            yield turn
+        for name, plain in plain_of.items():
+            yield from self._with_threshold(name, scored[plain], fold_of)
+
+    def _with_threshold(self, name: str, plain: list[Turn], fold_of: Any) -> Iterator[Turn]:
+        """The turns of a contender whose model had its own already. Seconds are those that it would take alone: `cv`
+        fits on all but one part in `cv` of the rows and one on all, as much as `cv` fits where time grows with rows."""
+        failure, scores = next((turn.failure for turn in plain if turn.failure), ""), None
+        for turn in plain:
+            start, called = time.perf_counter(), None
+            if not failure:
+                try:
+                    scores = scores or joined([(one.rows, one.scores) for one in plain if one.scores], len(self.y))
+                    called = called_by_threshold(self.models[name], scores, self.y, fold_of, turn.rows)
+                except Exception as error:
+                    failure = _reason(error)
+            alone = self.models[name].cv * turn.seconds
+            yield Turn(name, turn.fold, turn.rows, called, time.perf_counter() - start + alone, failure)
 
 
-def _turn(name: str, fold: int, model: Any, X: Any, y: NDArray[Any], train: RowNumbers, test: RowNumbers) -> Turn:
-    """A contender that cannot do it is said to be unable, and stops nobody else. Seconds are those it takes alone."""
-    start, before = time.perf_counter(), reused_by(model)
-
-    def seconds() -> float:
-        return time.perf_counter() - start + reused_by(model) - before
-
+def _turn(
+    name: str, fold: int, model: Any, X: Any, y: NDArray[Any], train: RowNumbers, test: RowNumbers, with_scores: bool
+) -> Turn:  # fmt: skip
+    """A contender that cannot do it is said to be unable, and stops nobody else."""
+    start = time.perf_counter()
     try:
         with warnings.catch_warnings(), few_threads(len(y)):
             warnings.simplefilter("ignore")  # of models that do not converge in a fold: their figures say it
-            fitted = clone(model).fit(part_of(X, train), y[train])
-            called = np.asarray(fitted.predict(part_of(X, test)))
+            fitted, unseen = clone(model).fit(part_of(X, train), y[train]), part_of(X, test)
+            called = np.asarray(fitted.predict(unseen))
+            scores = Scores.of(fitted, unseen) if with_scores else None
     except Exception as error:
-        return Turn(name, fold, None, seconds(), f"{type(error).__name__}: {error}".splitlines()[0])
-    return Turn(name, fold, called, seconds())
+        return Turn(name, fold, test, None, time.perf_counter() - start, _reason(error))
+    return Turn(name, fold, test, called, time.perf_counter() - start, scores=scores)
 
 
-def take(judged: Judged, turn: Turn, y: NDArray[Any], test: RowNumbers, task: Task) -> None:
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def take(judged: Judged, turn: Turn, y: NDArray[Any], classes: NDArray[Any], task: Task) -> None:
     """Enter one turn; a contender that failed once is out."""
     judged.seconds += turn.seconds
     if turn.called is None:
         judged.failure = judged.failure or turn.failure
         return
-    judged.called[test], judged.is_judged[test] = turn.called, True
-    judged.values.append(score(task, y[test], turn.called))
+    judged.called[turn.rows], judged.is_judged[turn.rows] = turn.called, True
+    judged.counts += confusion(y[turn.rows], turn.called, classes)
+    judged.values.append(score(task, y[turn.rows], turn.called))
 
 
 def score(task: Task, y: NDArray[Any], called: NDArray[Any]) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..elsewhere.line_search import flat_point
 from ..elsewhere.losses import share_of, value_of
-from .part import Fold, Part, by_class
+from .part import Fold, Part, by_class, ray_force
 
 if TYPE_CHECKING:
     from .rows import DaskRows
@@ -56,7 +56,7 @@ class DaskClassRisks:
         if self.loss != "hinge":
 
             def slope(at: Array) -> Array:
-                (force,) = self.rows.ask(_force, self.loss, caps, W, P, at)
+                (force,) = self.rows.ask(ray_force, self.loss, caps, W, P, at, None)
                 return np.asarray(wp + at * pp - force)
 
             return flat_point(slope, slope(np.zeros(len(wp))), FLAT)
@@ -82,7 +82,7 @@ class DaskClassRisks:
 # -- of one partition -------------------------------------------------------------------------------------------------
 def _risks_at(part: Part, fold: Fold | None, loss: str, W: Array) -> tuple[Array]:
     found = np.zeros((len(W), 2))
-    for block in part.kept(fold).blocks():
+    for block in part.kept(fold).blocks(len(W)):
         found += by_class(block, value_of(loss, block.slacks(W)))
     return (found,)
 
@@ -90,27 +90,14 @@ def _risks_at(part: Part, fold: Fold | None, loss: str, W: Array) -> tuple[Array
 def _cuts(part: Part, fold: Fold | None, loss: str, W: Array) -> tuple[Array, Array]:
     """``g = -sum s b y x`` and ``h = sum s (loss + b m)`` of each class, negative first: (k, 2, d) and (k, 2)."""
     g, h = np.zeros((len(W), 2, W.shape[1])), np.zeros((len(W), 2))
-    for block in part.kept(fold).blocks():
+    for block in part.kept(fold).blocks(len(W)):
         z = block.slacks(W)
         share = share_of(loss, z)
         h += by_class(block, value_of(loss, z) + share * (1.0 - z))
         weight = np.ones(block.n) if block.weight is None else block.weight
         for side, of_class in enumerate((block.y < 0, block.y > 0)):
-            g[:, side] -= block.pull(share * (weight * of_class)[:, None])
+            g[:, side] -= block.pull(share * (weight * of_class))
     return g, h
-
-
-def _force(part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, P: Array, at: Array) -> tuple[Array]:
-    found = np.zeros(len(W))
-    for block in part.kept(fold).blocks():
-        m, s = _margins(block, W, P)
-        found += (block.costs(caps) * share_of(loss, 1.0 - m - at * s) * s).sum(0)
-    return (found,)
-
-
-def _margins(block: Part, W: Array, P: Array) -> tuple[Array, Array]:
-    both = block.rows.scores(np.concatenate([W, P])) * block.y[:, None]
-    return both[:, : len(W)], both[:, len(W) :]
 
 
 # -- the exact step of the hinge --------------------------------------------------------------------------------------
@@ -119,16 +106,16 @@ def _kinks(part: Part, fold: Fold | None, caps: Array, W: Array, P: Array, edges
     (k, bins + 1): by how much the slope goes up there, and their number."""
     k, bins = edges.shape
     inside, rise, count = np.zeros(k), np.zeros((k, bins + 1)), np.zeros((k, bins + 1))
-    for block in part.kept(fold).blocks():
-        m, s = _margins(block, W, P)
+    for block in part.kept(fold).blocks(2 * len(W)):
+        m, s = np.split(block.margins(np.concatenate([W, P])), 2)
         pull = block.costs(caps) * s
-        inside += np.where((m < 1.0) | ((m == 1.0) & (s < 0.0)), pull, 0.0).sum(0)
+        inside += np.where((m < 1.0) | ((m == 1.0) & (s < 0.0)), pull, 0.0).sum(1)
         with np.errstate(divide="ignore", invalid="ignore"):
             at = (1.0 - m) / s
         for j in range(k):
-            ahead = np.flatnonzero((at[:, j] > 0.0) & np.isfinite(at[:, j]) & (pull[:, j] != 0.0))
-            place = np.searchsorted(edges[j], at[ahead, j], side="left")
-            rise[j] += np.bincount(place, np.abs(pull[ahead, j]), bins + 1)
+            ahead = np.flatnonzero((at[j] > 0.0) & np.isfinite(at[j]) & (pull[j] != 0.0))
+            place = np.searchsorted(edges[j], at[j, ahead], side="left")
+            rise[j] += np.bincount(place, np.abs(pull[j, ahead]), bins + 1)
             count[j] += np.bincount(place, minlength=bins + 1)
     return inside, rise, count
 

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..labels import check_one_kind, plain_labels
+
 Array = NDArray[np.float64]
 
 
@@ -27,6 +29,9 @@ def matrix_of(X: Any, names: Sequence[Any] | None = None) -> Any:
 
 
 def _numbers(X: Any) -> NDArray[Any]:
+    kinds = set(X.dtypes)
+    if len(kinds) == 1 and isinstance(kind := next(iter(kinds)), np.dtype) and kind.kind in "biuf":
+        return np.ascontiguousarray(X.to_numpy())  # as pandas holds them: a third of the time
     columns = []
     for name in X.columns:
         column = np.asarray(X[name])
@@ -49,24 +54,17 @@ def _numbers(X: Any) -> NDArray[Any]:
 
 
 def labels_of(y: Any) -> NDArray[Any]:
-    labels: NDArray[Any] = np.asarray(y)
+    labels: NDArray[Any] = np.asarray(plain_labels(y))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"y is one label for each row; got shape {labels.shape}")
+    check_one_kind(labels)
     missing = labels != labels if labels.dtype.kind in "fc" else np.zeros(0, dtype=bool)
-    if labels.dtype.kind == "O":
-        missing = np.array([_is_missing(one) for one in labels], dtype=bool)
-        kinds = {type(one).__name__ for one in labels.tolist()}
-        if len(kinds) > 1 and not missing.any():
-            raise ValueError(f"labels are of one kind; got {', '.join(sorted(kinds))}")
     if missing.any():
-        raise ValueError(f"Input y contains NaN or None: the label of row {int(np.flatnonzero(missing)[0])} is missing")
+        row = int(np.argmax(missing))
+        raise ValueError(f"Input y contains NaN or None: the label of row {row} is missing. Drop such rows")
     return labels
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and label != label) or repr(label) == "<NA>"
 
 
 def weights_of(weight: Any) -> Array | None:

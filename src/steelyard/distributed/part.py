@@ -3,7 +3,8 @@
 A `Part` is what a task holds: rows (dense or CSR, perhaps with a constant column), signs -1 and 1, weights, and the
 partition's number. It never changes. Each function here takes a part and numbers of the size of a model, and gives
 numbers of that size back; margins, one number a row, are made again in every round and never leave. Rows go in blocks
-that stay in a core's cache. The products are those of `Rows`: same rows, same bits, on whichever machine.
+that stay in a core's cache, and what there is of them for k models is (k, rows), so that loops run along the rows. The
+products are those of `Rows`: same rows, same bits, on whichever machine.
 
 Folds and samples are a matter of a row's `hashes`, which depend on the seed, the partition's number and the row's place
 in it, so that a partition that is computed again has the same ones.
@@ -23,7 +24,10 @@ from ..elsewhere.losses import curvature_of, dual_term, share_of, value_of
 from ..rows import Rows
 
 Array = NDArray[np.float64]
-BLOCK = 1 << 13  # rows: with fifty columns 3 MB, what a core has for itself
+# Numbers of an array that comes and goes with a block, 64 kB: X stays in a core's cache, and a worker's allocator keeps
+# such arrays. From 128 kB on it asks the system for each, as Dask sets MALLOC_TRIM_THRESHOLD_: three times slower.
+BLOCK = 1 << 13
+PIECE = 1 << 10  # rows of a Hessian that are packed at once
 NEGLIGIBLE = 1e-9  # of the largest curvature that a row of its cost can have: nothing to a direction that is searched
 
 
@@ -44,8 +48,11 @@ def hashes(seed: int, number: int, n_rows: int) -> NDArray[np.uint64]:
     """64 bits for each row of a partition (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
         start = _mixed(np.uint64(seed % 2**64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(number))
-        steps = np.arange(1, n_rows + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        return np.asarray(_mixed(start + steps))
+        found = np.arange(1, n_rows + 1, dtype=np.uint64)
+        for first in range(0, n_rows, BLOCK):
+            block = found[first : first + BLOCK]
+            block[:] = _mixed(start + block * np.uint64(0x9E3779B97F4A7C15))
+        return found
 
 
 def _mixed(x: Any) -> Any:
@@ -77,14 +84,26 @@ class Part:
     def take(self, which: NDArray[Any]) -> Part:
         return Part(self.rows.take(which), self.y[which], None if self.weight is None else self.weight[which], -1)
 
+    def thinned(self, most: int) -> Part:
+        """At most so many rows of each class, evenly spread over those that are here."""
+        of_class = [np.flatnonzero(self.y == side) for side in (-1, 1)]
+        chosen = [one[np.arange(min(most, len(one))) * len(one) // max(min(most, len(one)), 1)] for one in of_class]
+        return self.take(np.sort(np.concatenate(chosen))).alone()
+
+    def alone(self) -> Part:
+        """With the rows that it has, copied out of the table."""
+        rows = Rows.of(self.rows.source[self.rows.which], check=False).with_constant(self.rows.constant)
+        return replace(self, rows=rows)
+
     def with_constant(self, constant: float) -> Part:
         return replace(self, rows=self.rows.with_constant(constant))
 
-    def blocks(self) -> Iterator[Part]:
-        source, constant = self.rows.source, self.rows.constant
+    def blocks(self, k: int = 1) -> Iterator[Part]:
+        """For k models."""
+        source, constant, size = self.rows.source, self.rows.constant, max(BLOCK // k, 1)
         views = self.rows.which is None and not sp.issparse(source)
-        for first in range(0, self.n, BLOCK):
-            block = slice(first, min(first + BLOCK, self.n))
+        for first in range(0, self.n, size):
+            block = slice(first, min(first + size, self.n))
             if views:
                 rows = Rows.of(source[block], check=False).with_constant(constant)
             else:
@@ -92,17 +111,21 @@ class Part:
             yield Part(rows, self.y[block], None if self.weight is None else self.weight[block], self.number)
 
     def costs(self, by_class: Array) -> Array:
-        """What each row costs in each model (rows, k), by the costs (k, 2) of the classes, negative first."""
-        found = np.take(np.ascontiguousarray(by_class.T), (self.y > 0).astype(np.intp), axis=0)
-        return found if self.weight is None else found * self.weight[:, None]
+        """What each row costs in each model (k, rows), by the costs (k, 2) of the classes, negative first."""
+        found = np.where(self.y > 0, by_class[:, 1:], by_class[:, :1])
+        return found if self.weight is None else found * self.weight
 
     def slacks(self, W: Array) -> Array:
-        """``1 - y x.w`` (rows, k)."""
-        return np.asarray(1.0 - self.y[:, None] * self.rows.scores(W))
+        """``1 - y x.w`` (k, rows)."""
+        return np.asarray(1.0 - self.margins(W))
+
+    def margins(self, W: Array) -> Array:
+        """``y x.w`` (k, rows)."""
+        return np.multiply(self.rows.scores(W).T, self.y, order="C")
 
     def pull(self, force: Array) -> Array:
-        """``sum_i force_ik y_i x_i``, a row for each k."""
-        return self.rows.sums(np.ascontiguousarray((force * self.y[:, None]).T))
+        """``sum_i force_ki y_i x_i``, a row for each k."""
+        return self.rows.sums(force * self.y)
 
 
 Sums = tuple[Array, ...]
@@ -112,10 +135,10 @@ def read(part: Part, fold: Fold | None, loss: str, models: tuple[Array, Array, A
     """One pass (`elsewhere.models`): risk, dual terms and v of each model (w, costs, mu)."""
     W, costs, mu = models
     risk, dual, v = np.zeros((len(W), 2)), np.zeros(len(W)), np.zeros_like(W)
-    for block in part.kept(fold).blocks():
+    for block in part.kept(fold).blocks(len(W)):
         z, cost = block.slacks(W), block.costs(costs)
-        value, share = value_of(loss, z), share_of(loss, z, mu)
-        dual += (cost * dual_term(loss, z, value, share)).sum(0)
+        value, share = value_of(loss, z), share_of(loss, z, mu[:, None])
+        dual += (cost * dual_term(loss, z, value, share)).sum(1)
         v += block.pull(cost * share)
         risk += by_class(block, value)
     return risk, dual, v
@@ -123,20 +146,19 @@ def read(part: Part, fold: Fold | None, loss: str, models: tuple[Array, Array, A
 
 def by_class(block: Part, value: Array) -> Array:
     """Sums over the rows of each class, (k, 2), negative first."""
-    lost = value if block.weight is None else value * block.weight[:, None]
-    positive = block.y > 0
-    return np.stack([lost[~positive].sum(0), lost[positive].sum(0)], axis=1)
+    lost = value if block.weight is None else value * block.weight
+    return np.stack([(lost * (block.y < 0)).sum(1), (lost * (block.y > 0)).sum(1)], axis=1)
 
 
 # -- along a ray (`Ray` in elsewhere/models.py) -----------------------------------------------------------------------
 def ray_read(part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, mu: Array) -> Sums:
     risk, rounding, pull = np.zeros(len(W)), np.zeros(len(W)), np.zeros_like(W)
-    for block in part.kept(fold).blocks():
+    for block in part.kept(fold).blocks(len(W)):
         z, cost = block.slacks(W), block.costs(caps)
-        value, share = value_of(loss, z), share_of(loss, z, mu)
-        risk += (cost * value).sum(0)
+        value, share = value_of(loss, z), share_of(loss, z, mu[:, None])
+        risk += (cost * value).sum(1)
         if loss == "hinge":
-            rounding += (cost * (value - share * z)).sum(0)
+            rounding += (cost * (value - share * z)).sum(1)
         pull += block.pull(cost * share)
     return risk, rounding, pull
 
@@ -144,24 +166,23 @@ def ray_read(part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, mu
 def ray_force(
     part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, P: Array, t: Array, mu: Array | None
 ) -> Sums:
-    force = np.zeros(len(W))
-    for block in part.kept(fold).blocks():
-        both = block.rows.scores(np.concatenate([W, P])) * block.y[:, None]
-        z, s = 1.0 - both[:, : len(W)], both[:, len(W) :]
-        force += (block.costs(caps) * share_of(loss, z - t * s, mu) * s).sum(0)
+    force, rounded = np.zeros(len(W)), None if mu is None else mu[:, None]
+    for block in part.kept(fold).blocks(2 * len(W)):
+        m, s = np.split(block.margins(np.concatenate([W, P])), 2)
+        force += (block.costs(caps) * share_of(loss, 1.0 - m - t[:, None] * s, rounded) * s).sum(1)
     return (force,)
 
 
 def ray_hessian(part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, mu: Array) -> Sums:
-    found = np.zeros((len(W), W.shape[1], W.shape[1]))
-    for block in part.kept(fold).blocks():
+    found, width = np.zeros((len(W), W.shape[1], W.shape[1])), mu[:, None]
+    for block in part.kept(fold).blocks(len(W)):
         z, cost = block.slacks(W), block.costs(caps)
-        curvature = cost * curvature_of(loss, z, share_of(loss, z, mu), mu)
-        least = NEGLIGIBLE * cost / (4.0 * mu) if loss == "hinge" else np.zeros_like(cost)
+        curvature = cost * curvature_of(loss, z, share_of(loss, z, width), width)
+        least = NEGLIGIBLE * cost / (4.0 * width) if loss == "hinge" else np.zeros_like(cost)
         for k in range(len(W)):
-            near = np.flatnonzero(curvature[:, k] > least[:, k])
+            near = np.flatnonzero(curvature[k] > least[k])
             if len(near):
-                found[k] += _outer(block, near, curvature[near, k])
+                found[k] += _outer(block, near, curvature[k, near])
     return (found,)
 
 
@@ -169,17 +190,32 @@ def _outer(block: Part, near: NDArray[np.intp], curvature: Array) -> Array:
     """``sum c_i x_i x_i'``, the constant column last."""
     source, constant = block.rows.source, block.rows.constant
     which = near if block.rows.which is None else block.rows.which[near]
-    x = source[which]
-    if sp.issparse(x):
+    if sp.issparse(source):
+        x = source[which]
         square = np.asarray((x.T @ sp.diags_array(curvature) @ x).todense(), dtype=np.float64)
+        edge = np.asarray(x.T @ curvature).ravel()
     else:
-        x = x.astype(np.float64, copy=False)
-        square = (x * curvature[:, None]).T @ x
+        square, edge = _dense_outer(source, which, np.sqrt(curvature))
     if constant == 0.0:
         return square
-    edge = constant * np.asarray(x.T @ curvature).ravel()
-    corner = np.array([[constant**2 * curvature.sum()]])
+    edge, corner = constant * edge, np.array([[constant**2 * curvature.sum()]])
     return np.block([[square, edge[:, None]], [edge[None, :], corner]])
+
+
+def _dense_outer(source: NDArray[Any], which: NDArray[Any], root: Array) -> tuple[Array, Array]:
+    """``sum r_i^2 x_i x_i'`` and ``sum r_i^2 x_i``, by pieces in one buffer (BLOCK says why)."""
+    d = source.shape[1]
+    square, edge = np.zeros((d, d)), np.zeros(d)
+    size = min(len(which), PIECE)
+    taken, scaled = np.empty((size, d), dtype=source.dtype), np.empty((size, d))
+    for first in range(0, len(which), size):
+        some, by = which[first : first + size], root[first : first + size]
+        x, half = taken[: len(some)], scaled[: len(some)]
+        np.take(source, some, axis=0, out=x, mode="clip")  # the mode that needs no copy of `out`
+        np.multiply(x, by[:, None], out=half)
+        square += half.T @ half  # of one array: BLAS makes one triangle of it
+        edge += by @ half
+    return square, edge
 
 
 # -- samples ----------------------------------------------------------------------------------------------------------
@@ -189,9 +225,7 @@ def drawn(part: Part, fold: Fold | None, shares: tuple[float, float], seed: int)
     chosen = chance < np.where(part.y > 0, shares[1], shares[0])
     if fold is not None:
         chosen &= fold.holds(part.number, part.n)
-    some = part.take(np.flatnonzero(chosen))
-    rows = Rows.of(some.rows.source[some.rows.which], check=False).with_constant(part.rows.constant)
-    return [Part(rows, some.y, some.weight, part.number)]
+    return [part.take(np.flatnonzero(chosen)).alone()]
 
 
 def joined(parts: list[Part]) -> Part:

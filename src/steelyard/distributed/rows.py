@@ -25,14 +25,16 @@ from .rounds import Rounds, add
 
 Array = NDArray[np.float64]
 # Rows of the sample that comes to the client, or so many for each column, if they are not too many numbers (32 MB):
-# twice as many take the client twice as long, and save few rounds (docs/scale.md).
+# twice as many take the client twice as long, and save few rounds. Of rows that are here already it is so many numbers:
+# at 2,000,000 x 50 (docs/scale.md) a fit has 14 rounds by them, and some 20 by 32,768 rows.
 SAMPLE, A_COLUMN, NUMBERS = 1 << 15, 256, 1 << 22
 Ask = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
 class DaskRows:
-    """See the top of this file; `counts` are the rows of each class, negative first."""
+    """See the top of this file; `counts` are the rows of each class, negative first, and `here` is what came of them
+    already, if enough for a sample did."""
 
     rounds: Rounds
     counts: tuple[float, float]
@@ -40,6 +42,7 @@ class DaskRows:
     constant: float = 0.0
     weighted: bool = False
     fold: Fold | None = None
+    here: Part | None = None
     is_elsewhere = True
 
     @property
@@ -70,12 +73,17 @@ class DaskRows:
             return InMemory(self.drawn((1.0, 1.0), seed), True)
         if size > max(ROUNDS.sample, ROUNDS.a_column * self.n_cols):
             return Everywhere(self)
-        half = min(size, most) / 2
-        shares = [min(1.0, half / max(count, 1.0)) for count in self.counts]
-        some = self.drawn((shares[0], shares[1]), seed)
+        if self.here is None:
+            shares = [min(1.0, min(size, most) / 2 / max(count, 1.0)) for count in self.counts]
+            some = self.drawn((shares[0], shares[1]), seed)
+        else:
+            some = self.here.thinned(NUMBERS // self.n_cols // 2)
         drawn = [max(int(np.count_nonzero(some.y == side)), 1) for side in (-1, 1)]
         weight = np.where(some.y > 0, self.counts[1] / drawn[1], self.counts[0] / drawn[0])
         return InMemory(replace(some, weight=weight if some.weight is None else weight * some.weight), False)
+
+    def whole(self) -> Everywhere:
+        return Everywhere(self)
 
     def drawn(self, shares: tuple[float, float], seed: int) -> Part:
         """About these shares of the rows of both classes, here."""
@@ -92,7 +100,9 @@ class DaskRows:
     # -- scores that stay where they are ------------------------------------------------------------------------
     def thresholds(self, w: Array) -> Search:
         """All thresholds of the scores by w."""
-        return thresholds.search(self.ask, len(self.rounds.parts), np.ascontiguousarray(w))
+        w = np.ascontiguousarray(w)
+        known = None if self.here is None else self.here.rows.scores(w)
+        return thresholds.search(self.ask, len(self.rounds.parts), w, known)
 
     def share_called(self, w: Array, threshold: float) -> float:
         """The share of the mass that is above the threshold."""

@@ -27,7 +27,8 @@ from .rows import DaskRows
 
 Array = NDArray[np.float64]
 KEPT = 0.4  # of the workers' memory, what partitions may take of it: Dask writes to disk from 0.6 on
-MANY_LABELS = 100  # distinct ones of a partition that are told: two are wanted
+FEW_LABELS = 4  # distinct ones that are found by comparing, a pass each: two are wanted
+MANY_LABELS = 100  # distinct ones of a partition that are told
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +63,27 @@ def look(number: int, X: Any, y: Any, weight: Any, how: How) -> list[Seen]:
     n_cols = int(X.shape[1]) if rows is None else rows.n_cols
     if not len(labels):
         return [Seen(number, n_cols=n_cols)]
-    distinct, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    mass = np.bincount(codes.ravel(), weight, len(distinct))
-    some = slice(0, MANY_LABELS)
-    seen = Seen(number, "", len(labels), n_cols, distinct[some], mass[some], counts[some])
+    distinct, mass, counts = _tallied(labels, weight)
+    seen = Seen(number, "", len(labels), n_cols, distinct, mass, counts)
     if rows is None:
         return [seen]
     squares, source = rows.squared_norms(), rows.source
     n_bytes = source.data.nbytes + source.indices.nbytes if sp.issparse(source) else source.nbytes
     total = float(squares.sum() if weight is None else squares @ weight)
     return [replace(seen, squares=total, n_bytes=int(n_bytes + 9 * rows.n_rows))]
+
+
+def _tallied(labels: NDArray[Any], weight: Array | None) -> tuple[NDArray[Any], Array, NDArray[np.int64]]:
+    """Distinct labels in order, with their weights and numbers. A few are found by comparing: sorting takes longer."""
+    few: list[Any] = []
+    left = labels
+    while len(left) and len(few) < FEW_LABELS:
+        few.append(left[0])
+        left = left[left != left[0]]
+    distinct = np.sort(np.array(few, dtype=labels.dtype)) if not len(left) else np.unique(labels)[:MANY_LABELS]
+    ones = [labels == label for label in distinct]
+    counts = np.array([np.count_nonzero(one) for one in ones])
+    return distinct, counts.astype(float) if weight is None else np.array([weight @ one for one in ones]), counts
 
 
 def _checked(X: Any, y: Any, weight: Any, how: How) -> tuple[Any, NDArray[Any], Array | None]:

@@ -30,9 +30,10 @@ class Scored:
     weight: Array | None
 
 
-def search(ask: Callable[..., Any], n_parts: int, w: Array | None = None) -> Search:
-    """All thresholds of the scores by w, or of those that are there; ``ask(function, *given, combine=...)``."""
-    some = np.concatenate(ask(spread, w, max(2, EDGES // n_parts)))
+def search(ask: Callable[..., Any], n_parts: int, w: Array | None = None, known: Array | None = None) -> Search:
+    """All thresholds of the scores by w, or of those that are there; ``ask(function, *given, combine=...)``. Scores of
+    some rows, if they are `known`, say where to begin."""
+    some = np.concatenate(ask(spread, w, max(2, EDGES // n_parts))) if known is None else _ranked(known, EDGES)
     found = Search(lambda edges, whole: Tally(*ask(tally, w, edges, whole, combine=tallied)))
     found.begin(np.unique(some))
     return found
@@ -40,8 +41,12 @@ def search(ask: Callable[..., Any], n_parts: int, w: Array | None = None) -> Sea
 
 def spread(part: Part | Scored, fold: Fold | None, w: Array | None, count: int) -> list[Array]:
     """Scores at evenly spaced ranks, in a list of one."""
-    ranked = np.sort(_scored(part, fold, w).scores)
-    return [ranked[np.linspace(0, len(ranked) - 1, count).astype(int)] if len(ranked) else ranked]
+    return [_ranked(_scored(part, fold, w).scores, count)]
+
+
+def _ranked(scores: Array, count: int) -> Array:
+    ranked = np.sort(scores)
+    return ranked[np.linspace(0, len(ranked) - 1, count).astype(int)] if len(ranked) else ranked
 
 
 def tally(part: Part | Scored, fold: Fold | None, w: Array | None, edges: Array, whole: bool = True) -> tuple[Any, ...]:
@@ -59,10 +64,12 @@ def tallied(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def called(part: Part, fold: Fold | None, w: Array, threshold: float) -> tuple[Array]:
     """The mass at or below the threshold, and above."""
-    scored = _scored(part, fold, w)
-    above = scored.scores > threshold
-    weight = np.ones(len(above)) if scored.weight is None else scored.weight
-    return (np.array([weight[~above].sum(), weight[above].sum()]),)
+    mass = np.zeros(2)
+    for block in part.kept(fold).blocks():
+        above = block.rows.scores(w) > threshold
+        for side in (False, True):
+            mass[int(side)] += (above == side).sum() if block.weight is None else block.weight @ (above == side)
+    return (mass,)
 
 
 def _scored(part: Part | Scored, fold: Fold | None, w: Array | None) -> Scored:

@@ -35,6 +35,10 @@ class Models:
     def only(self, which: Any) -> Models:
         return Models(self.w[which], self.costs[which], self.mu[which])
 
+    def and_also(self, other: Models) -> Models:
+        parts = zip((self.w, self.costs, self.mu), (other.w, other.costs, other.mu), strict=True)
+        return Models(*(np.concatenate(both) for both in parts))
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -99,6 +103,10 @@ class Source(Protocol):
     def n_cols(self) -> int: ...
     def read(self, loss: str, models: Models) -> Reading: ...
     def sample(self, size: int, seed: int) -> Sample: ...
+    def whole(self) -> Sample | None:
+        """All rows; None where there is no room to have them as a sample."""
+        ...
+
     def exactly(self) -> AbstractContextManager[None]:
         """What must be set while sums are taken, so that they have all their digits."""
         ...

@@ -121,30 +121,44 @@ class Lockstep:
         self.pairs, self.Cs, self.at = pairs, Cs, np.zeros(k, dtype=int)
         self.w = np.zeros((k, d)) if start is None else start.copy()
         self.mu = np.full(k, ROUNDS.cold)
-        at_zero = self._at_zero()
-        self.found = [[Best(np.zeros(d), C * at_zero[j]) for C in Cs] for j in range(k)]
         self.knots = [[Knot(np.zeros(d), np.zeros(2), 0.0, np.zeros(d)) for _ in Cs] for _ in range(k)]
         self.proof = [Proof(0.0, np.zeros(d)) for _ in range(k)]
         self.rounds, self.residual = np.zeros(k, dtype=int), np.full(k, np.inf)
         self.before, self.w_before, self.back = np.full(k, np.inf), self.w.copy(), np.zeros(k, dtype=bool)
-        busy = np.flatnonzero(np.isfinite(at_zero * Cs[-1]))
-        if start is None and len(busy):
-            self._newton(busy, None, max(self.tol, ROUNDS.first_tol))
+        self.found = [[Best(np.zeros(d), np.inf) for _ in Cs] for _ in range(k)]
+        self._begin(np.arange(k), start is not None)
+        busy, reading = self._first_pass()
         while len(busy):
-            reading = self.data.read(self.loss, self._models(busy))
             busy, reading = self._judge(busy, reading)
             ahead = ~self.back[busy]
             if ahead.any():
                 self._newton(busy[ahead], reading.only(ahead), self.tol)
+            reading = self.data.read(self.loss, self._models(busy)) if len(busy) else reading
         return self.found
+
+    def _begin(self, tracks: NDArray[np.intp], warm: bool) -> None:
+        """From the sample alone: an idea of w, or, of a w that the sample would not better, how to round the hinge."""
+        with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are seen in the first pass
+            if warm:
+                self._newton(tracks, None, self.tol, ROUNDS.steps if self.sample.is_all else 0)
+            else:
+                self._newton(tracks, None, max(self.tol, ROUNDS.first_tol))
+
+    def _first_pass(self) -> tuple[NDArray[np.intp], Reading]:
+        """What it says of all tracks whose objective is a number, and of w = 0, which is as good as any at first."""
+        k, d = self.w.shape
+        zero = Models(np.zeros((1, d)), np.ones((1, 2)), np.ones(1))
+        reading = self.data.read(self.loss, self._models(np.arange(k)).and_also(zero))
+        with np.errstate(over="ignore"):
+            at_zero = self.pairs @ reading.risk[k]
+            for best, value in zip(self.found, at_zero, strict=True):
+                for one, C in zip(best, self.Cs, strict=True):
+                    one.primal = float(C * value)
+            busy = np.flatnonzero(np.isfinite(at_zero * self.Cs[-1]))
+        return busy, reading.only(busy)
 
     def _models(self, which: NDArray[np.intp]) -> Models:
         return Models(self.w, self.pairs, self.mu).only(which)
-
-    def _at_zero(self) -> Array:
-        models = Models(np.zeros((1, self.data.n_cols)), np.ones((1, 2)), np.ones(1))
-        with np.errstate(over="ignore"):
-            return np.asarray(self.pairs @ self.data.read(self.loss, models).risk[0])
 
     # -- what a pass says ---------------------------------------------------------------------------------------
     def _judge(self, busy: NDArray[np.intp], reading: Reading) -> tuple[NDArray[np.intp], Reading]:
@@ -206,14 +220,14 @@ class Lockstep:
             self.sample = self.data.sample(self.size, self.seed)
 
     # -- Newton on the sample -----------------------------------------------------------------------------------
-    def _newton(self, busy: NDArray[np.intp], reading: Reading | None, tol: float) -> None:
+    def _newton(self, busy: NDArray[np.intp], reading: Reading | None, tol: float, steps: int = ROUNDS.steps) -> None:
         C = self.Cs[self.at[busy]]
         problem = Problem(self.sample, self.loss, C[:, None] * self.pairs[busy], tol)
         if reading is not None:
             problem.v, problem.primal = C[:, None] * reading.v, reading.primal_at(self._models(busy), C)
-        self.w[busy], self.mu[busy], steps = problem.solve(self.w[busy], self.mu[busy])
+        self.w[busy], self.mu[busy], taken = problem.solve(self.w[busy], self.mu[busy], steps)
         for k in busy:
-            self.found[k][self.at[k]].passes += 2.0 * steps * self.sample.n / self.data.n_rows
+            self.found[k][self.at[k]].passes += 2.0 * taken * self.sample.n / self.data.n_rows
 
 
 @dataclass
@@ -229,8 +243,8 @@ class Problem:
     others: Array = field(init=False)
     base: Array = field(init=False)
 
-    def solve(self, w: Array, mu: Array) -> tuple[Array, Array, int]:
-        """w and mu improved, and the number of steps that it took."""
+    def solve(self, w: Array, mu: Array, steps: int = ROUNDS.steps) -> tuple[Array, Array, int]:
+        """w and mu improved in at most so many steps, and their number; with none it is mu alone."""
         self.ray = self.rows.along(self.loss, self.caps)
         self.w, self.mu, start = w.copy(), mu.copy(), w.copy()
         self.ray.at(w)
@@ -240,13 +254,13 @@ class Problem:
             self.others = self.v - self.pull
             self._read()
             self.base = self.primal - self._objective()
-        fresh, decrement = self.v is not None, np.full(len(w), np.inf)
+        fresh, decrement = self.v is not None or steps == 0, np.full(len(w), np.inf)
         self.stale, self.least = np.zeros(len(w), dtype=int), np.full(len(w), np.inf)
-        for step in range(ROUNDS.steps + 1):
+        for step in range(steps + 1):
             wanted = self.tol * self._objective()
             self._fit_mu(wanted, fresh, decrement)
             fresh, left = False, ~self._is_enough(wanted) & (wanted > 0.0) & (self.stale < ROUNDS.patience)
-            if not left.any() or step == ROUNDS.steps:
+            if not left.any() or step == steps:
                 break
             moved = self._step(left, decrement)
             if not moved.any():

@@ -14,12 +14,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from ..elsewhere import is_tensor
+from ..labels import check_one_kind, plain_labels
 from ..measures import Measure
 from ..measures.constraints import as_constraints
 from ..measures.labels import is_symmetric
 from ..threads import available_cores
 from . import _on_tensors as on_tensors
-from ._border import plain_labels
 
 
 class BinaryMixin(ClassifierMixin):
@@ -95,9 +95,7 @@ def one_kind(y: Any) -> np.ndarray:
     column: np.ndarray = column_or_1d(plain_labels(y), warn=True)
     if column.dtype.kind == "f":
         assert_all_finite(column, input_name="y")
-    kinds = sorted({type(label).__name__ for label in column.tolist()}) if column.dtype == object else []
-    if len(kinds) > 1 or kinds == ["NoneType"]:
-        raise ValueError(f"labels are of one kind; got {', '.join(kinds)}. Are some missing?")
+    check_one_kind(column)
     return column
 
 

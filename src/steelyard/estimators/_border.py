@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..labels import is_object, plain_labels
 from ..rows import Rows, refuse_masked
 
 KINDS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -65,33 +66,6 @@ def check_form(X: Any) -> None:
         )
 
 
-def plain_labels(y: Any) -> Any:
-    """Labels of pandas' own types and Python's own objects as numpy's of the same kind, so that True stays True and 1
-    stays 1 (scikit-learn makes 1.0 of both); missing ones are refused by name."""
-    refuse_masked(y, "y")
-    if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
-        missing = np.flatnonzero(np.asarray(y.isna()))
-        if len(missing):
-            raise ValueError(f"Input y contains NaN or None: the label of row {missing[0]} is missing. Drop such rows")
-        kind = getattr(y.dtype, "numpy_dtype", None)  # of Int64, boolean, Float64, and of Arrow's numbers
-        if kind is not None and not _is_object(kind):
-            return np.asarray(y, dtype=kind)
-    if _is_object(getattr(y, "dtype", None)) and getattr(y, "ndim", 0) == 1:
-        kinds = {type(label) for label in np.asarray(y).tolist()}
-        if kinds == {bool}:
-            return np.asarray(y, dtype=bool)
-        if kinds == {int}:
-            try:
-                return np.asarray(y, dtype=np.int64)
-            except OverflowError:
-                raise ValueError("labels that are whole numbers have 64 bits: call such large ones by text") from None
-    return y
-
-
-def _is_object(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "") == "O" and isinstance(dtype, np.dtype)
-
-
 @contextmanager
 def said_of_a_column(X: Any) -> Iterator[None]:
     """What cannot be made a number is named with its column, and what to do about it."""
@@ -115,7 +89,7 @@ def _not_numbers(X: Any) -> str | None:
     names = getattr(X, "columns", None)
     if names is None:
         X = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
-        if not _is_object(getattr(X, "dtype", None)) or getattr(X, "ndim", 0) != 2:
+        if not is_object(getattr(X, "dtype", None)) or getattr(X, "ndim", 0) != 2:
             return None
         columns = [(k, X[:, k]) for k in range(X.shape[1])]
     else:

@@ -7,14 +7,14 @@ rows' hashes (`distributed.part`), so that a partition which is computed again h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..distributed.journal import Journal
-from ..distributed.part import Fold
+from ..distributed.part import Fold, joined
 from ..distributed.rows import DaskRows
 from ..distributed.table import Table
 from ..solvers.linear import cost_sensitive
@@ -80,26 +80,30 @@ class DaskTable:
         return RowsInPartitions(rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RowsInPartitions:
+    """All partitions; once a sample was drawn the fits make do with its rows that are not left out."""
+
     rows: DaskRows
 
     @property
     def constant(self) -> float:
         return self.rows.constant
 
-    def draw(self, wanted: Callable[[float], int], seed: int) -> Labelled:
+    def draw(self, wanted: Callable[[float], int], seed: int, every: int) -> Labelled:
         negative, positive = self.rows.counts
-        some = self.rows.drawn((wanted(negative) / negative, wanted(positive) / positive), seed)
+        shares = wanted(negative) / negative, wanted(positive) / positive
+        seen, left_out = (self.rows.of(Fold(every, FOLDS, out)).drawn(shares, seed) for out in (True, False))
+        some, self.rows = joined([seen, left_out]), replace(self.rows, here=seen)
         signs, thinning = some.y.astype(np.float64), self.rows.n_rows / some.n
         stands_for = [count / np.count_nonzero(signs == side) for count, side in ((negative, -1.0), (positive, 1.0))]
         counts = restored(np.where(signs > 0, stands_for[1], stands_for[0]) / thinning)
         mass = counts if some.weight is None else counts * some.weight
         return Labelled(some.rows, signs, None if (mass == 1.0).all() else mass, thinning)
 
-    def solve(self, model: CostModel, tol: float, every: int | None) -> Any:
+    def solve(self, model: CostModel, tol: float, every: int | None, start: Array | None = None) -> Any:
         rows = self.rows if every is None else self.rows.of(Fold(every, FOLDS, out=True))
-        return cost_sensitive.solve(rows, (), model.c_pos, model.c_neg, model.C, tol, model.loss)
+        return cost_sensitive.solve(rows, (), model.c_pos, model.c_neg, model.C, tol, model.loss, start=start)
 
     def best_left_out(self, w: Array, every: int, goal: Goal) -> tuple[Choice, Frontier]:
         search = self.rows.of(Fold(every, FOLDS)).thresholds(w)

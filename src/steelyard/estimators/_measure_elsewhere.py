@@ -29,7 +29,7 @@ from ._border import as_before
 from ._on_tensors import HOST_ROWS
 
 Array = NDArray[np.float64]
-OF_A_CLASS = 4_000  # rows of each class in the sample, if there are so many: rates in steps of 0.03 %
+OF_A_CLASS = 1 << 14  # rows of each class in the sample, if there are so many: half of those that Newton takes of it
 
 
 class RowsElsewhere(Protocol):
@@ -37,12 +37,13 @@ class RowsElsewhere(Protocol):
 
     @property
     def constant(self) -> float: ...
-    def draw(self, wanted: Callable[[float], int], seed: int) -> Labelled:
-        """A sample in memory, `wanted` of so many rows of a class, with weights that restore the shares."""
+    def draw(self, wanted: Callable[[float], int], seed: int, every: int) -> Labelled:
+        """A sample in memory, `wanted` of so many rows of a class, with weights that restore the shares. (`every` is
+        for who uses it further: fits without a fold may not know its rows.)"""
         ...
 
-    def solve(self, model: CostModel, tol: float, every: int | None) -> Any:
-        """The model on all rows, or on those that are not left out."""
+    def solve(self, model: CostModel, tol: float, every: int | None, start: Array | None = None) -> Any:
+        """The model on all rows, or on those that are not left out; from a row `start` near it, if there is one."""
         ...
 
     def best_left_out(self, w: Array, every: int, goal: Goal) -> tuple[Choice, Frontier]: ...
@@ -107,7 +108,7 @@ def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> Cos
     def wanted(of_class: float) -> int:
         return int(min(of_class, max(OF_A_CLASS, HOST_ROWS * of_class // n_rows)))
 
-    data = rows.draw(wanted, int(seed))
+    data = rows.draw(wanted, int(seed), _every(estimator.cv)[0])
     found = estimator._search(Sample(data, estimator._splits(data.y > 0, None).pairs), goal)
     if isinstance(found.chosen.model, CostModel):
         return found.chosen.model
@@ -119,12 +120,14 @@ def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> Cos
 
 # -- the model on all rows --------------------------------------------------------------------------------------------
 def _refit(estimator: Any, model: CostModel, rows: RowsElsewhere, goal: Goal) -> None:
+    """The second fit begins at the first: on so many rows they are nearly the same, and a pass over all of them
+    certifies it. (The first does not begin at what the search has found, which has seen rows that are left out.)"""
     every, keeps = _every(estimator.cv)
     first = rows.solve(model, estimator.tol, every)
     best, points = rows.best_left_out(first.w, every, goal)
     final, threshold = first, best.threshold
     if not keeps:
-        final = rows.solve(model, estimator.tol, None)
+        final = rows.solve(model, estimator.tol, None, first.w[None])
         share = rows.share_called(first.w, best.threshold, every)
         if 0.0 < share < 1.0:
             threshold = rows.quantile(final.w, 1.0 - share)

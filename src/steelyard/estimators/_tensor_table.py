@@ -60,7 +60,7 @@ class RowsInTensor:
         self.rows, self.is_positive, self.weight, self.constant = rows, is_positive, weight, rows.constant
         self.signs = torch.where(is_positive, 1, -1).to(torch.int8)
 
-    def draw(self, wanted: Callable[[float], int], seed: int) -> Labelled:
+    def draw(self, wanted: Callable[[float], int], seed: int, every: int) -> Labelled:
         which, stands_for = _draw(self.is_positive, wanted, seed)
         signs = np.where(host(self.is_positive[which]), 1.0, -1.0)
         thinning = self.rows.n_rows / len(signs)
@@ -68,10 +68,10 @@ class RowsInTensor:
         mass = counts if self.weight is None else counts * host(self.weight[which])
         return Labelled(self.rows.in_memory(which), signs, None if (mass == 1.0).all() else mass, thinning)
 
-    def solve(self, model: CostModel, tol: float, every: int | None) -> Any:
+    def solve(self, model: CostModel, tol: float, every: int | None, start: Array | None = None) -> Any:
         weight = self.weight if every is None else self._without(every)
         return cost_sensitive.solve(
-            self.rows, self.signs, model.c_pos, model.c_neg, model.C, tol, model.loss, sample_weight=weight
+            self.rows, self.signs, model.c_pos, model.c_neg, model.C, tol, model.loss, sample_weight=weight, start=start
         )
 
     def best_left_out(self, w: Array, every: int, goal: Goal) -> tuple[Choice, Frontier]:

@@ -282,7 +282,12 @@ class CostPath(BinaryMixin, PathEstimator):
 
     # -- points of the path -------------------------------------------------------------------------------------
     def at(self, tau: float | None = None, *, costs: dict[str, float] | None = None) -> CostClassifier:
-        """The classifier at `tau`, or at ``costs={"fp": ..., "fn": ...}``; nothing is trained."""
+        """The classifier at `tau`, or at ``costs={"fp": ..., "fn": ...}``; nothing is trained.
+
+        A pipeline `pipe` that ends in a path has no `at` of its own: for raw rows the classifier is
+        ``make_pipeline(pipe[:-1], pipe[-1].at(tau))``, and likewise with ``pipe[-1].best(measure, X, y)`` on rows that
+        ``pipe[:-1].transform`` has gone over.
+        """
         check_is_fitted(self)
         point = CostClassifier(self._check_tau(tau, costs))
         self._hand_over(point, ("classes_", "_positive"))

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from ..labels import plain_labels
 from ..measures import expected_fbeta_labels
 from ._binary import Labels, check_weight
-from ._border import as_before, check_form, plain_labels
+from ._border import as_before, check_form
 from ._parameters import ANYTHING, NOT_NEGATIVE, NOTHING, A, Checked, Table
 from ._scored_rows import positive_scores
 from ._wrapper import WrapperMixin, show_features

@@ -145,9 +145,10 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
             self._set_model(found.coef, found.intercept)
             self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
             self.search_, self.status_ = found.loss.search, found.status
-        if self.verbose:
-            print(f"StructuralSVM: {found.loss.name}, {self.n_iter_} cuts, {self.objective_:.6g}, gap {self.gap_:.1e}")
-        self._warn(found)
+            if self.verbose:
+                said = f"{self.n_iter_} cuts, {self.objective_:.6g}, gap {self.gap_:.1e}"
+                print(f"StructuralSVM: {found.loss.name}, {said}")
+            self._warn(found)  # may be an error, where warnings are
         return self
 
     def _warn(self, found: StructuralResult) -> None:

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from ..elsewhere import is_elsewhere, is_tensor
+from ..labels import plain_labels
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_constraints
 from ..statistics import frontier, shrinkage
@@ -31,7 +32,7 @@ from ..statistics.reporting import Figures
 from ..statistics.resampling import Draws, Goal, settled
 from . import _classes, _labels, _on_tensors, _per_group, _threshold_on_tensors
 from ._binary import Labels, check_weight
-from ._border import as_before, check_form, plain_labels
+from ._border import as_before, check_form
 from ._lazy import lazily
 from ._offsets import class_scores
 from ._parameters import ANY_MEASURE, ANYTHING, CV, FLAG, NOTHING, POSITIVE, RANDOM, THREADS, A, Checked, Number, Words

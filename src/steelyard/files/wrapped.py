@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ def to_bytes(value: Any) -> bytes:
         data: bytes = skops.dumps(value)
         types = skops.get_untrusted_types(data=data)
     except Exception as error:
+        if any(
+            isinstance(one, MemoryError) for one in _behind(error)
+        ):  # which skops and zipfile may call by other names
+            raise MemoryError(f"no memory to save {_named(value)}") from error
         raise ModelFileError(f"{_named(value)} cannot be saved by skops: {error}") from error
     ours = [name for name in types if name.startswith("steelyard.")]
     if ours:
@@ -47,6 +52,13 @@ def to_bytes(value: Any) -> bytes:
             f"{ours[0]} inside {_named(value)} cannot be saved: give a model of steelyard directly or in a Pipeline"
         )
     return data
+
+
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it was raised for."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def from_bytes(data: bytes) -> Any:

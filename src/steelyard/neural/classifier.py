@@ -224,8 +224,8 @@ class NeuralMeasureClassifier(Checked, BinaryMixin, BaseEstimator):
             self.n_iter_, self.best_epoch_, self.status_ = len(trained.history["loss"]), trained.epoch, trained.status
             self.best_threshold_, self.best_score_ = tuned.best_threshold_, tuned.best_score_
             self.frontier_, self.promise_ = tuned.frontier_, tuned.promise_
-        if trained.status.ended in WARNED:
-            warnings.warn(str(trained.status), WARNED[trained.status.ended], stacklevel=2)
+            if trained.status.ended in WARNED:  # an error, where warnings are
+                warnings.warn(str(trained.status), WARNED[trained.status.ended], stacklevel=2)
         return self
 
     def _parts(self, is_positive: NDArray[np.bool_], rng: Any, plain: bool) -> tuple[Any, Any, Any]:

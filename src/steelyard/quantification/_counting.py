@@ -87,10 +87,14 @@ def _blend(likeliest: Array, batch: prevalence.Batch, means: prevalence.ClassMea
     """From the likeliest prevalence towards the adjusted one, as far as labelled rows speak against it.
 
     "emq" is off where its likelihood is, "aemq" by the chance of few labelled rows. With T the squared distance of the
-    batch from what "emq" says, in units of that chance, T is K - 1 if there is nothing else: then both count alike.
+    batch from what "emq" says, in units of that chance, T is K - 1 on average if there is nothing else: what is more
+    than that speaks against "emq" (the positive part of James and Stein, 1961). Up to there "emq" is left as it is, and
+    classes that it finds absent are not counted. Of two classes T is the square of one number, too little for that:
+    there both count alike at T = 1.
     """
     t, d = Evidence.of(batch, means).against(likeliest), len(likeliest) - 1
-    blended: Array = likeliest + t / (t + d) * (prevalence.adjusted(batch.mean, means) - likeliest)
+    share = t / (t + d) if d == 1 else 1.0 - d / max(t, d)
+    blended: Array = likeliest + share * (prevalence.adjusted(batch.mean, means) - likeliest)
     return blended
 
 

@@ -67,11 +67,11 @@ class ScaledClassifier:
     @classmethod
     def of(cls, classifier: Classifier, classes: NDArray[Any], X: Any) -> ScaledClassifier:
         scores = _responses(classifier, X, classes)[1]
-        scale = scores.std(axis=0)
+        centre, scale = scores.mean(axis=0), scores.std(axis=0)
         if len(classes) > 2:  # one for all, so that scores of the classes keep their proportions
-            scale = np.full_like(scale, np.sqrt((scale**2).mean()))
+            centre, scale = np.full_like(centre, centre.mean()), np.full_like(scale, np.sqrt((scale**2).mean()))
         # A model that gives one score to all rows keeps it: 1e-12 is below the rounding of any score that varies.
-        return cls(classifier, classes, scores.mean(axis=0), np.maximum(scale, 1e-12))
+        return cls(classifier, classes, centre, np.maximum(scale, 1e-12))
 
     def responses(self, X: Any) -> tuple[Codes, Array]:
         called, scores = _responses(self.classifier, X, self.classes)

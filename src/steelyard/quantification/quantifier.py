@@ -171,20 +171,22 @@ class Quantifier(Checked, MetaEstimatorMixin, BaseEstimator):
             self.method_, self.classes_, self.prevalence_ = method, classes, shares
             self._judged, self.informative_ = judged, means.informative
             show_features(self, judged.held.models[0].classifier)
-        if method in PLAIN:
-            return
-        if not self.informative_:
+            if method not in PLAIN:
+                self._warn(means)  # may be an error, where warnings are
+
+    def _warn(self, means: prevalence.ClassMeans) -> None:
+        if not means.informative:
             warnings.warn(
                 "held-out rows of different classes are scored alike, so a batch says nothing of its prevalence: "
                 "that of the labelled rows is returned",
-                stacklevel=3,
+                stacklevel=4,
             )
         elif means.alike:
-            first, second = (classes.tolist()[c] for c in means.alike[0])
+            first, second = (self.classes_.tolist()[c] for c in means.alike[0])
             warnings.warn(
                 f"held-out rows of the classes {first!r} and {second!r} are scored alike: a batch hardly says how many "
                 "of them are of one and how many of the other, as their intervals show",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _classifier(self) -> Classifier:

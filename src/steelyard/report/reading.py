@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import saving
 from ..estimators._binary import encode_labels
-from ..estimators._border import plain_labels
 from ..estimators._scored_rows import positive_scores
 from ..estimators.cost_path import CostPath
 from ..estimators.threshold import ThresholdClassifier
+from ..labels import plain_labels
 from ..measures import Measure, Recall, fpr, measure_of
 from ..measures.constraints import Constraint, as_constraints
 from ..measures.labels import positive_of
@@ -138,6 +138,11 @@ def goal_of(last: Any, measure: Any, subject_to: Any) -> tuple[Measure, tuple[Co
         asked = fpr <= float(cap)
     found = measure_of(given)
     constraints = as_constraints(asked, groups=True)
+    if subject_to is not None and any(one.needs_groups for one in constraints):
+        raise ValueError(
+            "a report looks for the best point of all rows, and keeps no limit within groups: give `slices` to see "
+            "every group at each point, or a ThresholdClassifier that was fitted under this limit"
+        )
     if found.is_lifted:
         raise ValueError(f"a report is about two classes; {found!r} is of several")
     return found, constraints

@@ -58,9 +58,10 @@ class Report:
     model : classifier, pipeline, CostPath or path of a model file
         Fitted, with two classes.
     X, y : rows and labels
-        Rows that neither fitted the model nor set its threshold: on those all figures are flattered.
+        Rows that neither fitted the model nor set its threshold: on those all figures are flattered. Each counts as
+        one; there are no weights.
     measure, subject_to : default=None
-        As in `ThresholdClassifier`; the model's own if not given, else F1 and nothing.
+        As in `ThresholdClassifier`, but for limits within groups; the model's own if not given, else F1 and nothing.
     slices : array-like, default=None
         The group of each row, for the table of groups.
     baselines : dict of fitted classifiers, default=None

@@ -46,18 +46,21 @@ class Tally:
             inside = np.flatnonzero((scores > edges[0]) & (scores <= edges[-1]))
             scores, is_positive = scores[inside], is_positive[inside]
             weight = None if weight is None else weight[inside]
-        order = np.argsort(scores, kind="stable")
-        ranked = scores[order]
-        starts = np.concatenate([[0], np.searchsorted(ranked, edges, side="right"), [len(ranked)]])
-        filled = starts[1:] > starts[:-1]
         low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
-        low[filled], high[filled] = ranked[starts[:-1][filled]], ranked[starts[1:][filled] - 1]
         mass = np.zeros((len(edges) + 1, 2))
-        for side in (0, 1):
-            counts = (
-                (is_positive == bool(side)).astype(np.float64) if weight is None else weight * (is_positive == side)
-            )
-            mass[filled, side] = np.add.reduceat(counts[order], starts[:-1][filled]) if filled.any() else 0.0
+        for side in (0, 1):  # each class for itself: numbers are sorted much faster than their places
+            of_class = np.flatnonzero(is_positive == bool(side))
+            if weight is not None:
+                of_class = of_class[np.argsort(scores[of_class], kind="stable")]
+            ranked = np.sort(scores[of_class])
+            starts = np.concatenate([[0], np.searchsorted(ranked, edges, side="right"), [len(ranked)]])
+            filled = starts[1:] > starts[:-1]
+            low[filled] = np.minimum(low[filled], ranked[starts[:-1][filled]])
+            high[filled] = np.maximum(high[filled], ranked[starts[1:][filled] - 1])
+            if weight is None:
+                mass[:, side] = np.diff(starts)
+            elif filled.any():
+                mass[filled, side] = np.add.reduceat(weight[of_class], starts[:-1][filled])
         return cls(mass, low, high, len(scores) if weight is None else int(np.count_nonzero(weight)))
 
     def __add__(self, other: Tally) -> Tally:

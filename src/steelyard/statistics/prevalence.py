@@ -47,11 +47,10 @@ Codes = NDArray[np.intp]
 # On the standardised coefficients of the calibration, so that separable scores stay finite: a thousandth of what one
 # row says. On 2,000 rows of overlapping classes 1e-5 to 1e-1 change an estimate by 5e-5 at most.
 RIDGE = 1e-3
-# On how far the calibration of K > 2 scores leaves one common scale and K offsets: K x K free numbers overfit the few
-# rows of a class. On seven sets, 170 to 400 rows judging a fitted model, errors of "aemq" were 0.93 of those with RIDGE
-# (geometric mean over sets and three splits), with 1 instead 0.94, with 10 0.97 and with 100 1.00. With folds, where
-# all rows judge, those of the default are within 3 % from 1 to 100 (docs/counting.md).
-PULL = 3.0
+# Priors of the calibration of K > 2 scores, as precisions: on how far it leaves one common scale, in units of the
+# scores' spread (K x K free numbers overfit the few rows of a class), and on offsets of single classes, in log-odds.
+# benchmarks/counting_classes.py choose: errors of the default by both, on other sets than it is compared on.
+PULL, OFFSET = 30.0, 10.0
 # Memberships are evaluated at a prevalence at least so far from 0 in every class: at 0 itself all posteriors are 0 and
 # say nothing. The point changes the spread of an estimate, not what it estimates: for shares of 0 to 0.05 in batches of
 # 500 rows, 0.005 to 0.05 differ by 5 % in standard deviation, and 0.3 costs 10 to 25 %.
@@ -81,7 +80,7 @@ class Likelihood:
         scale = np.maximum(scale, 1e-12)  # scores that are all equal stay what they are
         prevalence = np.bincount(y, weight, minlength=n_classes) / len(y)
         features = _with_one((scores - centre) / scale)
-        return cls(centre, scale, _softmax_regression(features, y, weight, prevalence), prevalence)
+        return cls(centre, scale, _softmax_regression(features, y, weight, prevalence, -centre / scale), prevalence)
 
     def __call__(self, scores: Array) -> Array:
         """(..., d) to (..., K)."""
@@ -93,34 +92,44 @@ def _with_one(z: Array) -> Array:
     return np.concatenate([z, np.ones((*z.shape[:-1], 1))], axis=-1)
 
 
-def _softmax_regression(features: Array, y: Codes, weight: Array, prevalence: Array) -> Array:
-    """Weights (d, K), the last row the intercept; with a score for each of K > 2 classes they are pulled to ``t I``."""
+def _softmax_regression(features: Array, y: Codes, weight: Array, prevalence: Array, origin: Array) -> Array:
+    """Weights (d, K), the last row the intercept.
+
+    With a score for each of K > 2 classes the logits are ``t s + g log(prevalence)``, with t and g free, and what
+    leaves that has a prior: probabilities as the model has them are t = 1 and g = 0, those of a model that was fitted
+    to balanced classes g = 1. `origin` is the feature that a score of zero has.
+    """
     (n, d), n_classes = features.shape, len(prevalence)
     truth, size = np.eye(n_classes)[y], d * n_classes
-    common = np.eye(d, n_classes) if d - 1 == n_classes > 2 else None
-    penalty = np.full((d, 1), RIDGE if common is None else PULL)
+    shared = np.zeros((0, d, n_classes))
+    penalty = np.full((d, 1), RIDGE)
     penalty[-1] = 0.0  # the intercept is free
+    if d - 1 == n_classes > 2:
+        scale, balance = np.eye(d, n_classes), np.zeros((d, n_classes))
+        scale[-1], balance[-1] = -origin, np.log(prevalence)
+        shared, penalty = np.stack([scale, balance]), np.full((d, 1), PULL)
+        penalty[-1] = OFFSET
 
     def objective(flat: Array) -> tuple[float, Array]:
-        own = flat[:size].reshape(d, n_classes)
-        weights = own if common is None else own + flat[-1] * common
-        logits = features @ weights
+        own, common = flat[:size].reshape(d, n_classes), flat[size:]
+        logits = features @ (own + np.tensordot(common, shared, 1))
         total = logsumexp(logits, axis=1)
         value = weight @ (total - logits[np.arange(n), y]) + 0.5 * (penalty * own**2).sum()
         off = (np.exp(logits - total[:, None]) - truth) * weight[:, None]
         free = features.T @ off
-        slope = free + penalty * own
-        if common is None:
-            return float(value) / n, slope.ravel() / n
-        value += 0.5 * RIDGE * flat[-1] ** 2
-        return float(value) / n, np.append(slope, (free * common).sum() + RIDGE * flat[-1]) / n
+        slope = (free + penalty * own).ravel() / n
+        if not len(shared):
+            return float(value) / n, slope
+        value += 0.5 * RIDGE * (common**2).sum()
+        return float(value) / n, np.append(slope, (np.tensordot(shared, free, 2) + RIDGE * common) / n)
 
-    start = np.zeros(size + (common is not None))
-    start[size - n_classes : size] = np.log(prevalence)
+    start = np.zeros(size + len(shared))
+    if not len(shared):
+        start[size - n_classes :] = np.log(prevalence)
     # The gradient is a mean of numbers of size 1, so 1e-8 is eight digits, far beyond the noise of n rows.
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "gtol": 1e-8}).x
-    own: Array = found[:size].reshape(d, n_classes)
-    return own if common is None else own + found[-1] * common
+    weights: Array = found[:size].reshape(d, n_classes) + np.tensordot(found[size:], shared, 1)
+    return weights
 
 
 def most_likely(log_f: Array, weight: Array | None = None, tol: float = 1e-8, max_iter: int = 2000) -> Array:

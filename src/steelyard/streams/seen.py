@@ -57,6 +57,8 @@ def _digest(chunk: Chunk, row: int) -> str:
         weight = "" if chunk.sample_weight is None else repr(float(np.asarray(chunk.sample_weight)[row]))
         label = repr(np.asarray(y).tolist())
         numbers = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64).ravel()
+    except MemoryError:
+        raise
     except Exception:  # no row of numbers, or none that can be cut out: the learner says so better
         return ""
     columns = np.flatnonzero(numbers)

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from ..elsewhere.models import Models, Reading
+from ..elsewhere.newton import ROUNDS
 from .chosen import Chosen
 from .class_risks import TensorClassRisks
 from .passes import read
@@ -29,6 +30,9 @@ class OnDevice:
 
     def sample(self, size: int, seed: int) -> Chosen:
         return Chosen(self.data, size, seed)
+
+    def whole(self) -> Chosen | None:
+        return self.sample(self.n_rows, 0) if self.n_rows * self.n_cols <= ROUNDS.most_numbers else None
 
     def exactly(self) -> AbstractContextManager[None]:
         return whole_products()

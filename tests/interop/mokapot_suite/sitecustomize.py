@@ -16,5 +16,5 @@ class PercolatorModel(QValueModel):
         super().__init__(train_fdr, scaler=scaler, override=override, rng=rng, max_iter=max_iter)
 
 
-for name in ("mokapot", "mokapot.brew", "mokapot.model", "mokapot.mokapot"):
+for name in ("mokapot", "mokapot.brew", "mokapot.model"):  # its command line takes it from the last of these
     sys.modules[name].PercolatorModel = PercolatorModel

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...elsewhere import is_dask
+from ...elsewhere import is_dask, last_step
 from ...elsewhere.models import Source
-from ...elsewhere.newton import Lockstep
+from ...elsewhere.newton import Best, Lockstep
 from ..status import SOLVED, Ended, Status
 from .bundle import OVERFLOWS, PASSES_A_ROUND, BundleOptions, solve_lockstep
 
@@ -38,6 +38,7 @@ class Grid:
     tol: float
     max_passes: float
     seed: int = 0
+    start: Array | None = None  # a row for each pair, near the solution for the first C
 
 
 def solve(
@@ -69,10 +70,25 @@ def _source(X: Any, y: Any, sample_weight: Any) -> Source:
 
 def _by_newton(grid: Grid, data: Source) -> list[Ending]:
     pairs = np.ascontiguousarray(grid.pairs[:, ::-1])
-    found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs)
+    found = Lockstep(data, grid.loss, grid.tol, grid.max_passes, grid.seed).solve(pairs, grid.Cs, grid.start)
+    if last_step.is_worth_it(grid.loss, grid.tol):
+        _to_the_last_digits(grid, data, pairs, [one for each in found for one in each])
     return [
         (one.w, one.primal, one.gap, one.passes, _status(one, grid.tol), np.empty(0)) for each in found for one in each
     ]
+
+
+def _to_the_last_digits(grid: Grid, data: Source, pairs: Array, found: list[Best]) -> None:
+    rows, solved = data.whole(), [j for j, one in enumerate(found) if one.gap <= grid.tol]
+    if rows is None or not solved:
+        return
+    caps = np.array([C * pair for pair in pairs for C in grid.Cs])
+    w, dual = np.array([found[j].w for j in solved]), np.array([found[j].dual for j in solved])
+    with data.exactly():
+        w, primal, _ = last_step.take(rows, grid.loss, caps[solved], w, dual)
+    for j, one_w, value in zip(solved, w, primal, strict=True):
+        found[j].w, found[j].primal = one_w, float(value)
+        found[j].passes += last_step.PASSES
 
 
 def _status(one: Any, tol: float) -> Status:
