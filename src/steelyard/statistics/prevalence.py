@@ -50,7 +50,7 @@ RIDGE = 1e-3
 # Priors of the calibration of K > 2 scores, as precisions: on how far it leaves one common scale, in units of the
 # scores' spread (K x K free numbers overfit the few rows of a class), and on offsets of single classes, in log-odds.
 # Chosen on eight sets and seven simulated designs; docs/results/counting.md has what weaker and stronger ones do on
-# other sets (benchmarks/counting_classes.py choose), where 3 and 1 are as good or better.
+# other sets (benchmarks/counting_classes.py choose), where 3 and 1 are as good.
 PULL, OFFSET = 30.0, 10.0
 # Memberships are evaluated at a prevalence at least so far from 0 in every class: at 0 itself all posteriors are 0 and
 # say nothing. The point changes the spread of an estimate, not what it estimates: for shares of 0 to 0.05 in batches of
