@@ -41,9 +41,7 @@ def to_bytes(value: Any) -> bytes:
         data: bytes = skops.dumps(value)
         types = skops.get_untrusted_types(data=data)
     except Exception as error:
-        if any(
-            isinstance(one, MemoryError) for one in _behind(error)
-        ):  # which skops and zipfile may call by other names
+        if any(isinstance(one, MemoryError) for one in _behind(error)):  # skops and zipfile have other names for it
             raise MemoryError(f"no memory to save {_named(value)}") from error
         raise ModelFileError(f"{_named(value)} cannot be saved by skops: {error}") from error
     ours = [name for name in types if name.startswith("steelyard.")]
