@@ -63,15 +63,14 @@ def same(one, other):
     return np.array_equal(one.coef_, other.coef_) and np.array_equal(one.intercept_, other.intercept_)
 
 
-class Slowly:
-    """A function that takes its time."""
+def slowly(function):
+    """A function that takes its time; made here, it goes to the workers as it is: they cannot import these tests."""
 
-    def __init__(self, function):
-        self.function = function
-
-    def __call__(self, *given):
+    def takes_its_time(*given):
         time.sleep(0.4)
-        return self.function(*given)
+        return function(*given)
+
+    return takes_its_time
 
 
 def during(monkeypatch, number, act):
@@ -82,7 +81,7 @@ def during(monkeypatch, number, act):
         count.append(function.__name__)
         if len(count) == number + 1:
             threading.Timer(0.2, act).start()
-            function = Slowly(function)
+            function = slowly(function)
         return ask(self, function, *given)
 
     monkeypatch.setattr(Rounds, "_ask", asked)
