@@ -40,7 +40,13 @@ class Columnwise:
         raise NotImplementedError
 
     def __call__(self, rows: Rows) -> Rows:
-        return Rows.of(self._within(stored(rows)))
+        """A copy of the rows, made piece by piece: what is computed on the way is two to three times as large."""
+        if rows.is_sparse:
+            return Rows.of(self._within(stored(rows)))
+        found = np.empty((rows.n_rows, rows.source.shape[1]), dtype=rows.source.dtype)
+        for part, some in self.pieces(rows):
+            found[part] = some.source
+        return Rows.of(found)
 
     def pieces(self, rows: Rows) -> Iterator[tuple[slice, Rows]]:
         """The bounded rows, some at a time, so that no copy of all is made."""
