@@ -8,7 +8,8 @@ are a file of mokapot's source distribution, found by MOKAPOT_SOURCE.
     STEELYARD_DATA=... python benchmarks/qvalue_mokapot.py [lists] [table ...] [model ...] [first seed] [last seed + 1]
 
 With "lists" the posterior errors, which follow the q-values and are half of the time, are left out and no time is kept.
-Results are added to ``results/qvalue_mokapot.json`` after each seed, and what is there is not measured again.
+Results are added to ``results/qvalue_mokapot.json`` after each seed, and what is there is not measured again. A seed
+for which `brew` refuses to make a list is kept as such.
 """
 
 import json
@@ -86,6 +87,17 @@ def brewed(model, psms, seed):
     return results.psms["mokapot q-value"].to_numpy(), time.process_time() - start
 
 
+def counted(model, psms, seed, lists):
+    """Accepted at each rate; or that `brew` gave no list, as where one fold has no target at 0.01."""
+    try:
+        q, seconds = brewed(model, psms, seed)
+    except RuntimeError as error:
+        if "Failed to calibrate" not in str(error):
+            raise
+        return {"no list": str(error)}
+    return {str(rate): int((q <= rate).sum()) for rate in RATES} | ({} if lists else {"cpu_s": seconds})
+
+
 def without_posterior_errors():
     mokapot.confidence.qvality.getQvaluesFromScores = lambda targets, decoys, **_: (None, np.nan)
 
@@ -109,13 +121,11 @@ def main(arguments):
             found = measured(path).get(name, {}).get(str(seed), {})
             asked = [m for m in MODELS if m in arguments] or (LARGE if "scope2" in name else MODELS)
             for model in (m for m in asked if m not in found):
-                q, seconds = brewed(MODELS[model], psms, seed)
-                found[model] = {str(rate): int((q <= rate).sum()) for rate in RATES}
-                found[model] |= {} if lists else {"cpu_s": seconds}
+                found[model] = counted(MODELS[model], psms, seed, lists)
             tables = measured(path)  # again: several of these may run
             tables.setdefault(name, {}).setdefault(str(seed), {}).update(found)
             path.write_text(json.dumps({"machine": machine(), "rates": RATES, "tables": tables}, indent=1) + "\n")
-            print(name, seed, {m: f["0.01"] for m, f in found.items()}, flush=True)
+            print(name, seed, {m: f.get("0.01") for m, f in found.items()}, flush=True)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ def mokapot_table(found):
 def _brewed(name, seeds, rates):
     rows = []
     for model in dict.fromkeys(model for seed in seeds.values() for model in seed):
-        both = [seed for seed in seeds.values() if model in seed and THEIRS in seed]
+        paired = [seed for seed in seeds.values() if model in seed and THEIRS in seed]
+        both = [seed for seed in paired if "no list" not in seed[model]]
         if len(both) < 2:
             continue
         cells = []
@@ -101,9 +102,14 @@ def _brewed(name, seeds, rates):
             ours, theirs = (np.array([seed[m][rate] for seed in both], dtype=float) for m in (model, THEIRS))
             cells.append(f"{ours.mean():,.0f}{_difference(ours, theirs) if model != THEIRS else ''}")
         cpu = [seed[model]["cpu_s"] for seed in both if "cpu_s" in seed[model]]
-        rows.append((model, *cells, f"{np.median(cpu):.1f} s" if cpu else "", len(both)))
+        rows.append((model, *cells, f"{np.median(cpu):.1f} s" if cpu else "", _seeds(both, paired)))
     header = ("accepted at q <=", *rates, "CPU time of brew", "seeds")
     return f"**{name}**\n\n" + markdown(header, rows)
+
+
+def _seeds(both, paired):
+    refused = len(paired) - len(both)
+    return f"{len(both)}, and {refused} without a list" if refused else len(both)
 
 
 def _difference(ours, theirs):
