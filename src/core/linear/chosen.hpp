@@ -34,6 +34,8 @@ protected:
 template <class T>
 class DenseChosen : public ChosenRows {
 public:
+    static constexpr double bytes = sizeof(double) + sizeof(T);  // that a number takes
+
     STEELYARD_INLINE void margins(Index b, const double* w, double* m) const { Columns::margins(block(b), d, w, m); }
     STEELYARD_INLINE void pull(Index b, const double* f, double* v) const { Columns::pull(block(b), d, f, v); }
     STEELYARD_INLINE void add_to(Gram& gram, Index i, double c) const { gram.add(by_row_.data() + i * row_step(d), c); }
@@ -87,6 +89,8 @@ private:
 
 class SparseChosen : public ChosenRows {
 public:
+    static constexpr double bytes = sizeof(double) + sizeof(std::int32_t);  // that a number takes
+
     STEELYARD_INLINE void margins(Index b, const double* w, double* m) const {
         for (Index r = 0; r < block_rows; ++r) {
             const Index i = std::min(n, b * block_rows + r), end = starts_[std::min(n, i + 1)];

@@ -141,7 +141,7 @@ private:
             if (larger && !busy.empty()) enlarge();
             rescue(busy);
             parallel_for(
-                n_threads_, static_cast<Index>(busy.size()),
+                at_once(busy), static_cast<Index>(busy.size()),
                 [&](Index k) {
                     std::unique_ptr<Workspace> space = borrow();
                     advance(*busy[static_cast<std::size_t>(k)], *space);
@@ -149,6 +149,20 @@ private:
                 },
                 stopping_.stop);
         }
+    }
+
+    // As many threads as may pack their rows side by side.
+    int at_once(const std::vector<Track*>& busy) {
+        std::size_t listed = 0;
+        for (const Track* track : busy) listed = std::max(listed, track->model.near.size());
+        const double numbers = static_cast<double>(rows_.n_entries());
+        const double each =
+            static_cast<double>(listed) / static_cast<double>(rows_.n_rows) * numbers * Chosen<R>::bytes;
+        const double room = std::max(how_.room, how_.room_of_all * numbers * sizeof(typename R::Number));
+        if (each * n_threads_ <= room) return n_threads_;
+        const int threads = std::max(1, static_cast<int>(room / each));
+        while (spare_.size() > static_cast<std::size_t>(threads)) spare_.pop_back();
+        return threads;
     }
 
     void rescue(const std::vector<Track*>& busy) {

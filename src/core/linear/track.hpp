@@ -14,6 +14,9 @@ struct Rounds {
     Index most = 6;                // for one problem; who needs more is handed to coordinate descent
     double steps = 60;             // of Newton in a round
     Index most_numbers = 1 << 22;  // of chosen rows, held twice: 64 MB; half of it doubles the time on covertype
+    // Bytes that all threads together may take for them: as many as one thread takes, or this part of all rows, which
+    // benchmarks/memory.py allows a fit. Beyond it tracks wait for each other.
+    double room = 1 << 26, room_of_all = 0.3;
     // The sample: rows at least, and for each column (for the hinge, with 128 or fewer its solution says little about
     // all rows of covertype), and, where it stands for all rows to the end, this part of them.
     Index sample = 2048, hinge_rows = 256, smooth_rows = 256, smooth_part = 16;
