@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 
 import pytest
 
@@ -18,3 +20,18 @@ def interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def ctrl_c_after(interrupts):
+    """``ctrl_c_after(seconds, task)``: seconds from a real SIGINT, so long after the start, to KeyboardInterrupt."""
+
+    def heard(seconds, task):
+        sent = []
+        timer = threading.Timer(seconds, lambda: sent.append(time.monotonic()) or os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            task()
+        return time.monotonic() - sent[0]
+
+    return heard

@@ -179,7 +179,7 @@ def test_one_sample_comes_here_for_search_newton_and_thresholds(few_on_the_host,
 
 
 def test_fits_without_a_fold_do_not_know_its_rows():
-    from steelyard.distributed.part import Fold
+    from steelyard.elsewhere.part import Fold
     from steelyard.estimators._dask_table import FOLDS, DaskTable
 
     X, y = make()

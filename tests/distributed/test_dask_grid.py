@@ -7,9 +7,9 @@ import scipy.sparse as sp
 da = pytest.importorskip("dask.array", reason='rows in partitions need Dask (pip install "steelyard[dask]")')
 
 from steelyard.distributed import rows as dask_rows  # noqa: E402
-from steelyard.distributed.part import Fold, Part, hashes  # noqa: E402
 from steelyard.distributed.rounds import FAN, Rounds, add  # noqa: E402
 from steelyard.distributed.table import Table, signed  # noqa: E402
+from steelyard.elsewhere.part import Fold, Part, hashes  # noqa: E402
 from steelyard.rows import Rows  # noqa: E402
 from steelyard.solvers.linear import cost_sensitive  # noqa: E402
 from steelyard.solvers.linear.bundle import class_risks  # noqa: E402

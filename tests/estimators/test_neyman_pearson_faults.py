@@ -1,9 +1,6 @@
 """NeymanPearsonClassifier: calls that fail or are stopped, and numbers as they come."""
 
-import os
 import signal
-import threading
-import time
 import warnings
 
 import numpy as np
@@ -12,16 +9,6 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import NotFittedError
 
 import steelyard as sy
-
-
-def ctrl_c_after(seconds, task):
-    """Seconds from a real SIGINT to KeyboardInterrupt."""
-    sent = []
-    timer = threading.Timer(seconds, lambda: sent.append(time.monotonic()) or os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        task()
-    return time.monotonic() - sent[0]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +36,7 @@ def test_a_failed_first_fit_is_no_fit_and_a_failed_refit_changes_nothing(given, 
     assert model.predict(X).dtype == y.dtype
 
 
-def test_ctrl_c_leaves_the_model_as_it_was(interrupts, moons):
+def test_ctrl_c_leaves_the_model_as_it_was(ctrl_c_after, moons):
     X, y = moons
     model = sy.NeymanPearsonClassifier(0.1, random_state=0).fit(X[:200], y[:200])
     called = model.predict(X)
@@ -59,7 +46,7 @@ def test_ctrl_c_leaves_the_model_as_it_was(interrupts, moons):
     assert np.array_equal(model.predict(X), called)
 
 
-def test_ctrl_c_is_heard_while_rows_are_scored(interrupts):
+def test_ctrl_c_is_heard_while_rows_are_scored(ctrl_c_after):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 20)), rng.choice([0, 1], 2000)
     model = sy.NeymanPearsonClassifier(0.1, offset="train", max_iter=1, gamma=10.0)

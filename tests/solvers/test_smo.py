@@ -1,7 +1,5 @@
 """SMO: against a dense quadratic program and LIBSVM, with any boxes, any cache and any way to give the data."""
 
-import os
-import signal
 import threading
 import time
 
@@ -198,17 +196,7 @@ def test_running_out_of_steps_is_reported():
     assert found.violation == pytest.approx(F[found.signed > low].max() - F[found.signed < high].min())
 
 
-def ctrl_c_after(seconds, task):
-    """Seconds from a real SIGINT to KeyboardInterrupt."""
-    sent = []
-    timer = threading.Timer(seconds, lambda: sent.append(time.monotonic()) or os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        task()
-    return time.monotonic() - sent[0]
-
-
-def test_ctrl_c_is_heard_in_long_steps_long_rows_and_long_products(interrupts):
+def test_ctrl_c_is_heard_in_long_steps_long_rows_and_long_products(ctrl_c_after):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6000, 600)), rng.choice([-1.0, 1.0], 6000)
     kernel = smo.Kernel(X, "rbf", gamma=1e-3, cache_size=1.0)  # rows of milliseconds, none of which is kept
@@ -239,7 +227,7 @@ def test_two_threads_on_one_kernel_take_turns():
     assert found[0].objective == pytest.approx(alone.objective, rel=1e-3)
 
 
-def test_ctrl_c_is_heard_while_another_thread_has_the_kernel(interrupts):
+def test_ctrl_c_is_heard_while_another_thread_has_the_kernel(ctrl_c_after):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 300)), rng.choice([-1.0, 1.0], 3000)
     kernel = smo.Kernel(X, "rbf", gamma=1e-3, cache_size=1.0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..elsewhere.line_search import flat_point
 from ..elsewhere.losses import share_of, value_of
-from .part import Fold, Part, by_class, ray_force
+from ..elsewhere.part import Fold, Part, by_class, ray_force
 
 if TYPE_CHECKING:
     from .rows import DaskRows

@@ -7,7 +7,6 @@ fold (`part.Fold`): the rows outside have weight 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..elsewhere import part as sums
 from ..elsewhere.models import Models, Reading
 from ..elsewhere.newton import ROUNDS
+from ..elsewhere.part import Fold, Part
+from ..elsewhere.rays import Ask, InMemory, SumsRay
 from ..statistics.bins import Search
-from . import part as sums
 from . import thresholds
-from .part import Fold, Part
 from .rounds import Rounds, add
 
 Array = NDArray[np.float64]
@@ -28,7 +28,6 @@ Array = NDArray[np.float64]
 # twice as many take the client twice as long, and save few rounds. Of rows that are here already it is so many numbers:
 # at 2,000,000 x 50 (docs/scale.md) a fit has 14 rounds by them, and some 20 by 32,768 rows.
 SAMPLE, A_COLUMN, NUMBERS = 1 << 15, 256, 1 << 22
-Ask = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,21 +110,6 @@ class DaskRows:
 
 
 @dataclass(frozen=True, eq=False)
-class InMemory:
-    """A sample that is here, as one part (`Sample` in elsewhere/models.py)."""
-
-    part: Part
-    is_all: bool
-
-    @property
-    def n(self) -> int:
-        return self.part.n
-
-    def along(self, loss: str, caps: Array) -> SumsRay:
-        return SumsRay(lambda function, *given: function(self.part, None, *given), loss, caps)
-
-
-@dataclass(frozen=True, eq=False)
 class Everywhere:
     """All rows, where they are."""
 
@@ -138,28 +122,3 @@ class Everywhere:
 
     def along(self, loss: str, caps: Array) -> SumsRay:
         return SumsRay(self.data.ask, loss, caps)
-
-
-class SumsRay:
-    """`Ray` in elsewhere/models.py by sums over parts, which know nothing from one question to the next."""
-
-    def __init__(self, ask: Ask, loss: str, caps: Array) -> None:
-        self.ask, self.loss, self.caps = ask, loss, caps
-
-    def at(self, w: Array) -> None:
-        self.w = np.ascontiguousarray(w)
-
-    def ahead(self, p: Array) -> None:
-        self.p = np.ascontiguousarray(p)
-
-    def read(self, mu: Array) -> tuple[Array, Array, Array]:
-        risk, rounding, pull = self.ask(sums.ray_read, self.loss, self.caps, self.w, mu)
-        return risk, rounding, pull
-
-    def hessian(self, mu: Array, which: NDArray[np.intp]) -> Array:
-        (found,) = self.ask(sums.ray_hessian, self.loss, self.caps[which], self.w[which], mu[which])
-        return np.asarray(found + np.eye(self.w.shape[1]))
-
-    def force(self, t: Array, mu: Array) -> Array:
-        (found,) = self.ask(sums.ray_force, self.loss, self.caps, self.w, self.p, t, mu)
-        return np.asarray(found)

@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..elsewhere.part import Part
 from ..rows import Rows
 from . import need_dask
 from .blocks import blocks_with
 from .frames import labels_of, matrix_of, weights_of
-from .part import Part
 from .rounds import Rounds, client_of, computed
 from .rows import DaskRows
 

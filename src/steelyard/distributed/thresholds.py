@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..elsewhere.part import Fold, Part
 from ..statistics.bins import Search, Tally
 from ..statistics.frontier import check_scores
-from .part import Fold, Part
 
 Array = NDArray[np.float64]
 EDGES = 2048  # first ones, at scores of rows: on a smooth frontier three rounds find the best threshold then

@@ -1,7 +1,7 @@
 """Labelled rows in the partitions of a Dask collection, as `_measure_elsewhere` asks for them.
 
 Everything that has a number a row stays in its partition; what comes here is one sample. Folds and samples go by the
-rows' hashes (`distributed.part`), so that a partition which is computed again has the same ones.
+rows' hashes (`elsewhere.part`), so that a partition which is computed again has the same ones.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..distributed.journal import Journal
-from ..distributed.part import Fold, joined
 from ..distributed.rows import DaskRows
 from ..distributed.table import Table
+from ..elsewhere.part import Fold, joined
 from ..solvers.linear import cost_sensitive
 from ..solvers.search.models import CostModel, Labelled
 from ..statistics.frontier import Choice, Frontier

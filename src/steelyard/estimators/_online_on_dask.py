@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..distributed.part import Part
 from ..distributed.rounds import Rounds
 from ..distributed.table import Table
+from ..elsewhere.part import Part
 from ..solvers.stream.learner import BadRowError, Learner
 from ..solvers.stream.merged import Merged, MergedLearner, merged
 from ..solvers.stream.problem import OnePassMiniBatch, Pass, Problem

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._core import CostGrid, solve_cost_grid
-from ...distributed.part import Part
-from ...distributed.rows import InMemory
 from ...elsewhere import is_elsewhere, last_step
+from ...elsewhere.part import Part
+from ...elsewhere.rays import InMemory
 from ...rows import Rows
 from ..abilities import Abilities, Wanted, choose
 from ..status import Status

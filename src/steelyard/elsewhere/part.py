@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..elsewhere.losses import curvature_of, dual_term, share_of, value_of
 from ..rows import Rows
+from .losses import curvature_of, dual_term, share_of, value_of
 
 Array = NDArray[np.float64]
 # Numbers of an array that comes and goes with a block, 64 kB: X stays in a core's cache, and a worker's allocator keeps
@@ -132,7 +132,7 @@ Sums = tuple[Array, ...]
 
 
 def read(part: Part, fold: Fold | None, loss: str, models: tuple[Array, Array, Array]) -> Sums:
-    """One pass (`elsewhere.models`): risk, dual terms and v of each model (w, costs, mu)."""
+    """One pass (models.py): risk, dual terms and v of each model (w, costs, mu)."""
     W, costs, mu = models
     risk, dual, v = np.zeros((len(W), 2)), np.zeros(len(W)), np.zeros_like(W)
     for block in part.kept(fold).blocks(len(W)):
@@ -150,7 +150,7 @@ def by_class(block: Part, value: Array) -> Array:
     return np.stack([(lost * (block.y < 0)).sum(1), (lost * (block.y > 0)).sum(1)], axis=1)
 
 
-# -- along a ray (`Ray` in elsewhere/models.py) -----------------------------------------------------------------------
+# -- along a ray (`Ray` in models.py) -----------------------------------------------------------------------
 def ray_read(part: Part, fold: Fold | None, loss: str, caps: Array, W: Array, mu: Array) -> Sums:
     risk, rounding, pull = np.zeros(len(W)), np.zeros(len(W)), np.zeros_like(W)
     for block in part.kept(fold).blocks(len(W)):
