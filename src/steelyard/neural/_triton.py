@@ -1,90 +1,215 @@
 # mypy: ignore-errors
-"""The kernels of `fused`, in Triton's dialect of Python: what is a name in capitals is known when it is compiled.
+"""The kernel of `fused`, in Triton's dialect of Python: what is a name in capitals is known when it is compiled.
 
-A tally is eight numbers: rows, mass, right answers and rewards, of all rows and of the positive ones.
+A tally is eight numbers: rows, mass, right answers and rewards, of all rows and of the positive ones. `scratch` holds
+the tally of a batch, the number of programs that have ended, and the loss of each. `given` holds what `fused.given`
+lists, and four numbers for each instruction of the measure's tape.
 """
 
 import triton
 import triton.language as tl
 
+TICKET, PARTS = tl.constexpr(8), tl.constexpr(9)  # places in `scratch`
+# And in `given`, in the order of `fused.given`.
+GAIN, PREVALENCE, WIDTH = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+STALE, CLIP, FLOOR, SHARE_POWER, STEEPEST = (tl.constexpr(k) for k in range(3, 8))
+DOWN, UP, LOW, HIGH, LEAST_SLACK = (tl.constexpr(k) for k in range(8, 13))
+TAPE = tl.constexpr(13)
+
 
 @triton.jit
-def weigh_kernel(scores, labels, pull, row, target, tally, n, share, BLOCK: tl.constexpr):
-    """Of each row its label as a number and the weight of its class; and the counts of the batch, added to `tally`."""
-    program = tl.program_id(0)
-    at = program * BLOCK + tl.arange(0, BLOCK)
+def step_kernel(
+    scores, labels, grad, value, tally, pull, slope, looked_at, line, multiplier, last, scratch, given, n, n_tape,
+    REWARD: tl.constexpr, LEARNS: tl.constexpr, CONSTRAINED: tl.constexpr, RUNNING: tl.constexpr, SIDE: tl.constexpr,
+    SLOTS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The loss of a batch and its gradient; the program that ends last counts the batch and moves the weights."""
+    program, programs = tl.program_id(0), tl.num_programs(0)
+    at = program.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     there = at < n
     s = tl.load(scores + at, there, other=0.0)
     positive = tl.load(labels + at, there, other=0) > 0
-    neg, pos = tl.load(pull) * share, tl.load(pull + 1) * share
-    tl.store(row + at, tl.where(positive, pos, neg), there)
-    tl.store(target + at, positive.to(tl.float32), there)
+    rows = n.to(tl.float64)
+    row = tl.where(positive, (tl.load(pull + 1) / rows).to(tl.float32), (tl.load(pull) / rows).to(tl.float32))
+    missed, falls = missed_by(tl.where(positive, s, -s), tl.load(given + WIDTH).to(tl.float32), REWARD)
+    tl.store(grad + at, row * tl.where(positive, falls, -falls), there)
     right = tl.where(positive, s > 0.0, s < 0.0) & there
-    all_right, both = tl.sum(right.to(tl.int32), 0), tl.sum((right & positive).to(tl.int32), 0)
-    count, rows = (
-        tl.sum((positive & there).to(tl.int32), 0).to(tl.float64),
-        tl.sum(there.to(tl.int32), 0).to(tl.float64),
-    )
-    tl.atomic_add(tally, rows)
-    tl.atomic_add(tally + 1, rows)
-    tl.atomic_add(tally + 2, all_right.to(tl.float64))
-    tl.atomic_add(tally + 4, count)
-    tl.atomic_add(tally + 5, count)
-    tl.atomic_add(tally + 6, both.to(tl.float64))
+    tl.atomic_add(scratch + 2, tl.sum(right.to(tl.int32), 0).to(tl.float64))
+    tl.atomic_add(scratch + 4, tl.sum((positive & there).to(tl.int32), 0).to(tl.float64))
+    tl.atomic_add(scratch + 6, tl.sum((right & positive).to(tl.int32), 0).to(tl.float64))
+    tl.store(scratch + PARTS + program, tl.sum(tl.where(there, row * missed, 0.0), 0).to(tl.float64))
+    tl.debug_barrier()
+    if tl.atomic_add(scratch + TICKET, 1.0) == programs - 1:
+        tl.debug_barrier()
+        total = tl.full((), 0.0, tl.float64)
+        for start in range(0, programs, BLOCK):
+            part = start + tl.arange(0, BLOCK)
+            total += tl.sum(tl.load(scratch + PARTS + part, part < programs, other=0.0, cache_modifier=".cg"), 0)
+        tl.store(value, total.to(tl.float32))
+        right_rows = tl.load(scratch + 2, cache_modifier=".cg")
+        pos_rows = tl.load(scratch + 4, cache_modifier=".cg")
+        pos_right = tl.load(scratch + 6, cache_modifier=".cg")
+        tl.debug_barrier()  # all warps have read
+        for k in tl.static_range(9):
+            tl.store(scratch + k, 0.0)
+        if LEARNS:
+            move(
+                tally, pull, slope, looked_at, line, multiplier, last, given, n_tape, rows, right_rows, pos_rows,
+                pos_right, CONSTRAINED, RUNNING, SIDE, SLOTS,
+            )  # fmt: skip
 
 
 @triton.jit
-def constraint_kernel(
-    tally, batch, line, multiplier, last, slope, pull, gain, prevalence,
-    RUNNING: tl.constexpr, SIDE: tl.constexpr, DOWN: tl.constexpr, UP: tl.constexpr, LOW: tl.constexpr,
-    HIGH: tl.constexpr, LEAST_SLACK: tl.constexpr, FLOOR: tl.constexpr, SHARE_POWER: tl.constexpr,
-    STEEPEST: tl.constexpr,
+def missed_by(z, width, REWARD: tl.constexpr):
+    """One minus the reward of a margin, and its slope: as `rewards.shortfall`."""
+    if REWARD == "logistic":
+        e = tl.exp(-tl.abs(z))
+        u = 1.0 + e
+        log = tl.where(u == 1.0, e, tl.log(u) * (e / tl.where(u == 1.0, 1.0, u - 1.0)))  # log(1 + e), e small too
+        return log + tl.maximum(-z, 0.0), -tl.where(z > 0.0, e, 1.0) / u
+    if REWARD == "hinge":
+        return tl.maximum(1.0 - z, 0.0), tl.where(z < 1.0, -1.0, 0.0)
+    u = z / width
+    if REWARD == "sigmoid":
+        right = tl.sigmoid(u)
+        return tl.sigmoid(-u), -right * tl.sigmoid(-u) / width
+    if REWARD == "ramp":
+        down = 0.5 - 0.5 * u
+        return tl.minimum(tl.maximum(down, 0.0), 1.0), tl.where((down > 0.0) & (down < 1.0), -0.5 / width, 0.0)
+    return 0.5 - 0.5 * tl.erf(u), -0.5641895835477563 * tl.exp(-u * u) / width  # 1 / sqrt(pi)
+
+
+@triton.jit
+def move(
+    tally, pull, slope, looked_at, line, multiplier, last, given, n_tape, rows, right, pos_rows, pos_right,
+    CONSTRAINED: tl.constexpr, RUNNING: tl.constexpr, SIDE: tl.constexpr, SLOTS: tl.constexpr,
 ):  # fmt: skip
-    """`numbers.observe` and the weights of `numbers.refresh`, by one program of one warp; the batch is zero afterwards.
-    All is loaded before anything is stored."""
-    rows, right, pos_rows, pos_right = tl.load(batch), tl.load(batch + 2), tl.load(batch + 4), tl.load(batch + 6)
-    seen_rows, seen_pos = tl.load(tally) + rows, tl.load(tally + 4) + pos_rows
-    mass, credit = tl.load(tally + 1) + rows, tl.load(tally + 2) + right
-    mass_pos, credit_pos = tl.load(tally + 5) + pos_rows, tl.load(tally + 6) + pos_right
-    neg_rows, neg_right = rows - pos_rows, right - pos_right
-    slope_neg, slope_pos, before = tl.load(slope), tl.load(slope + 1), tl.load(multiplier)
-    a, b, c = tl.load(line), tl.load(line + 1), tl.load(line + 2)
-    if SIDE == 1:
-        count, good, seen, own = pos_rows, pos_right, mass_pos, a
-        rest = b * ((credit - credit_pos + 0.5) / (mass - mass_pos + 1.0)) + c
-    else:
-        count, good, seen, own = neg_rows, neg_right, mass - mass_pos, b
-        rest = a * ((credit_pos + 0.5) / (mass_pos + 1.0)) + c
-    step = gain / tl.sqrt(tl.maximum(seen, 1e-300)) / tl.maximum(a + b + c, LEAST_SLACK)
-    at_right = tl.log(tl.minimum(tl.maximum(1.0 - step * (own + rest), DOWN), UP))
-    at_wrong = tl.log(tl.minimum(tl.maximum(1.0 - step * rest, DOWN), UP))
-    moved = good * at_right + (count - good) * at_wrong
-    moved = tl.minimum(tl.maximum(moved, -700.0), 700.0)
-    lam = tl.minimum(tl.maximum(before * tl.exp(moved), LOW), HIGH)
-    tl.store(multiplier, lam)
-    tl.store(tally, seen_rows)
+    """`numbers.observe` and `numbers.refresh`. What a warp loads no other has stored before."""
+    seen, mass, credit = tl.load(tally) + rows, tl.load(tally + 1) + rows, tl.load(tally + 2) + right
+    seen_pos, mass_pos = tl.load(tally + 4) + pos_rows, tl.load(tally + 5) + pos_rows
+    credit_pos = tl.load(tally + 6) + pos_right
+    rate_neg, rate_pos = (credit - credit_pos + 0.5) / (mass - mass_pos + 1.0), (credit_pos + 0.5) / (mass_pos + 1.0)
+    slope_neg, slope_pos, before = tl.load(slope), tl.load(slope + 1), tl.load(looked_at)
+    running = (mass_pos + 0.5) / (mass + 1.0)
+    p = running if RUNNING else tl.load(given + PREVALENCE)
+    stale = mass >= tl.load(given + STALE) * before
+    if stale:
+        clip = tl.load(given + CLIP)
+        tpr, tnr = tl.minimum(tl.maximum(rate_pos, clip), 1.0 - clip), tl.minimum(tl.maximum(rate_neg, clip), 1.0 - clip)
+        slope_neg, slope_pos = slopes_at(given + TAPE, n_tape, tpr, tnr, p, 0.5 / tl.maximum(seen, 1.0), SLOTS)
+    neg, pos = slope_neg, slope_pos
+    if CONSTRAINED:
+        a, b, c, lam = tl.load(line), tl.load(line + 1), tl.load(line + 2), tl.load(multiplier)
+        if SIDE == 1:
+            lam = moved(lam, pos_rows, pos_right, mass_pos, a, b * rate_neg + c, a + b + c, given)
+        else:
+            seen_neg, rest = mass - mass_pos, a * rate_pos + c
+            lam = moved(lam, rows - pos_rows, right - pos_right, seen_neg, b, rest, a + b + c, given)
+        neg, pos = neg + lam * b, pos + lam * a
+    tl.debug_barrier()  # all warps have read
+    if CONSTRAINED:
+        tl.store(multiplier, lam)
+        if rows > pos_rows:
+            tl.store(last, (right - pos_right) / (rows - pos_rows))
+        if pos_rows > 0.0:
+            tl.store(last + 1, pos_right / pos_rows)
+    tl.store(tally, seen)
     tl.store(tally + 1, mass)
     tl.store(tally + 2, credit)
     tl.store(tally + 4, seen_pos)
     tl.store(tally + 5, mass_pos)
     tl.store(tally + 6, credit_pos)
-    for k in tl.static_range(8):
-        tl.store(batch + k, 0.0)
-    if neg_rows > 0.0:
-        tl.store(last, neg_right / neg_rows)
-    if pos_rows > 0.0:
-        tl.store(last + 1, pos_right / pos_rows)
-    running = (mass_pos + 0.5) / (mass + 1.0)
-    p = running if RUNNING else prevalence
-    neg, pos = slope_neg + lam * b, slope_pos + lam * a
-    falls = (neg < 0.0) | (pos < 0.0)
-    neg = tl.where(falls, tl.exp(SHARE_POWER * tl.log(1.0 - p)), neg)
-    pos = tl.where(falls, tl.exp(SHARE_POWER * tl.log(p)), pos)
-    # A slope without end, as numbers._guarded has it: infinity less itself is no number.
-    neg = tl.where(neg - neg == 0.0, neg, STEEPEST)
-    pos = tl.where(pos - pos == 0.0, pos, STEEPEST)
+    if stale:
+        tl.store(slope, slope_neg)
+        tl.store(slope + 1, slope_pos)
+        tl.store(looked_at, mass)
+    # `numbers._guarded`. A slope without end is one where infinity less itself is no number.
+    falls, steepest, floor = (neg < 0.0) | (pos < 0.0), tl.load(given + STEEPEST), tl.load(given + FLOOR)
+    neg = tl.where(falls, power(1.0 - p, tl.load(given + SHARE_POWER)), neg)
+    pos = tl.where(falls, power(p, tl.load(given + SHARE_POWER)), pos)
+    neg = tl.where(neg - neg == 0.0, neg, steepest)
+    pos = tl.where(pos - pos == 0.0, pos, steepest)
     total = neg + pos
-    neg = tl.maximum(tl.where(total > 0.0, neg / total, 1.0 - p), FLOOR * (1.0 - p))
-    pos = tl.maximum(tl.where(total > 0.0, pos / total, p), FLOOR * p)
-    tl.store(pull, neg / (neg + pos) / (1.0 - running))
-    tl.store(pull + 1, pos / (neg + pos) / running)
+    neg = tl.maximum(tl.where(total > 0.0, neg / total, 1.0 - p), floor * (1.0 - p))
+    pos = tl.maximum(tl.where(total > 0.0, pos / total, p), floor * p)
+    if CONSTRAINED or stale:
+        tl.store(pull, neg / (neg + pos) / (1.0 - running))
+        tl.store(pull + 1, pos / (neg + pos) / running)
+
+
+@triton.jit
+def moved(lam, count, good, seen, own, rest, perfect, given):
+    """The multiplier after `count` rows of its class, `good` of them right: `numbers._move_multiplier`."""
+    down, up = tl.load(given + DOWN), tl.load(given + UP)
+    step = tl.load(given + GAIN) / tl.sqrt(tl.maximum(seen, 1e-300))
+    step = step / tl.maximum(perfect, tl.load(given + LEAST_SLACK))
+    at_right = tl.log(tl.minimum(tl.maximum(1.0 - step * (own + rest), down), up))
+    at_wrong = tl.log(tl.minimum(tl.maximum(1.0 - step * rest, down), up))
+    by = tl.minimum(tl.maximum(good * at_right + (count - good) * at_wrong, -700.0), 700.0)
+    found = tl.minimum(tl.maximum(lam * tl.exp(by), tl.load(given + LOW)), tl.load(given + HIGH))
+    return tl.where(count > 0.0, found, lam)
+
+
+@triton.jit
+def slopes_at(tape, n_tape, tpr, tnr, p, smoothing, SLOTS: tl.constexpr):
+    """The slopes of the measure in tnr and tpr: `src/core/measure/tape.hpp`, whose operations have these numbers.
+    Earlier instructions are numbers of a vector, one of which is taken by a sum."""
+    slot = tl.arange(0, SLOTS)
+    values = tl.zeros((SLOTS,), tl.float64)
+    by_tpr, by_tnr = values, values
+    for k in range(n_tape):
+        op, number = tl.load(tape + 4 * k).to(tl.int32), tl.load(tape + 4 * k + 3)
+        place = tl.load(tape + 4 * k + 1).to(tl.int32)
+        left, right = slot == place, slot == tl.load(tape + 4 * k + 2).to(tl.int32)
+        x, y = taken(values, left), taken(values, right)
+        inputs = tl.where(place == 0, tpr, tl.where(place == 1, tnr, tl.where(place == 2, p, smoothing)))
+        value = tl.where(op == 0, inputs, number)
+        value = tl.where(op == 2, x + y, tl.where(op == 3, x - y, value))
+        value = tl.where(op == 4, product(x, y), tl.where(op == 5, quotient(x, y), value))
+        value = tl.where(op == 6, -x, tl.where(op == 9, tl.abs(x), value))
+        value = tl.where(op == 10, tl.where(x < y, x, y), tl.where(op == 11, tl.where(x > y, x, y), value))
+        dx = tl.where(op == 6, -1.0, tl.where(op == 9, tl.where(x > 0.0, 1.0, tl.where(x < 0.0, -1.0, 0.0)), 1.0))
+        dx = tl.where(op == 4, y, tl.where(op == 5, 1.0 / y, dx))
+        dy = tl.where(op == 4, x, tl.where(op == 5, -quotient(value, y), 0.0))
+        dy = tl.where(op == 2, 1.0, tl.where(op == 3, -1.0, dy))
+        if op == 7:
+            value, dx = tl.log(x), 1.0 / x
+        if op == 8:
+            value, dx = power(x, number), number * power(x, number - 1.0)
+        if op >= 10:
+            dx = tl.where(x == y, 0.5, tl.where(value == x, 1.0, 0.0)) + 0.0 * dx
+            dy = 1.0 - dx
+        tpr_slope = product(dx, taken(by_tpr, left)) + product(dy, taken(by_tpr, right))
+        tnr_slope = product(dx, taken(by_tnr, left)) + product(dy, taken(by_tnr, right))
+        tpr_slope = tl.where(op <= 1, tl.where((op == 0) & (place == 0), 1.0, 0.0), tpr_slope)
+        tnr_slope = tl.where(op <= 1, tl.where((op == 0) & (place == 1), 1.0, 0.0), tnr_slope)
+        here = slot == k
+        values = tl.where(here, value, values)
+        by_tpr, by_tnr = tl.where(here, tpr_slope, by_tpr), tl.where(here, tnr_slope, by_tnr)
+    end = slot == n_tape - 1
+    return taken(by_tnr, end), taken(by_tpr, end)
+
+
+@triton.jit
+def taken(values, here):
+    return tl.sum(tl.where(here, values, 0.0), 0)
+
+
+@triton.jit
+def product(a, b):
+    return tl.where((a == 0.0) | (b == 0.0), 0.0, a * b)
+
+
+@triton.jit
+def quotient(a, b):
+    return tl.where((a == 0.0) & (b == 0.0), 0.0, a / b)
+
+
+@triton.jit
+def power(x, exponent):
+    """x ** exponent; of negative numbers to whole exponents."""
+    found = tl.exp(exponent * tl.log(tl.abs(x)))
+    whole, half = tl.floor(exponent) == exponent, 0.5 * exponent
+    found = tl.where(x < 0.0, tl.where(whole, tl.where(tl.floor(half) == half, found, -found), float("nan")), found)
+    at_zero = tl.where(exponent > 0.0, 0.0, tl.where(exponent == 0.0, 1.0, float("inf")))
+    return tl.where(x == 0.0, at_zero, found)

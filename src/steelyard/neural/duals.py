@@ -75,7 +75,6 @@ class Duals(torch.nn.Module):
         # The mass of all rows, and at the last look, while it is known without asking the device.
         self._mass: float | None = 0.0
         self._looked_at = 0.0
-        self._scratch: Tensor | None = None
 
     # -- before a batch is weighed ------------------------------------------------------------------------------
     def observe(self, batch: Any) -> None:
@@ -103,11 +102,6 @@ class Duals(torch.nn.Module):
         if self._may_be_stale(exact_rows) or self.task.constraint is not None:
             self._look()
 
-    def look_if_due(self, rows: int) -> None:
-        """Look at the slopes anew, where so many rows were counted by other means and rows enough have come."""
-        if self._may_be_stale(rows):
-            self._look()
-
     def _look(self) -> None:
         p, mass = self.share(), self.tally[0, of.MASS]
         stale = mass >= of.STALE * self.looked_at
@@ -117,12 +111,6 @@ class Duals(torch.nn.Module):
             self.pull.copy_(self._guarded(p))
         else:
             self.pull.copy_(torch.where(stale, self._guarded(p), self.pull))
-
-    def scratch(self, device: Any) -> Tensor:
-        """A tally of zeros, kept for the next batch by whoever leaves it so."""
-        if self._scratch is None or self._scratch.device != device:
-            self._scratch = torch.zeros((2, 4), dtype=torch.float64, device=device)
-        return self._scratch
 
     def forget(self, keep: float) -> None:
         """The rows seen so far count as a share of what they were; how many they were stays known."""

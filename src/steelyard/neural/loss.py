@@ -116,6 +116,8 @@ class MeasureLoss(torch.nn.Module):
         if self.training and weights is None and scores.is_cpu and self.duals.takes_counts and self._is_plain(scores):
             row, labels = numbers.step(self.duals, scores.detach().numpy(), labels.numpy())
             mass = None
+        elif fused.suits(self.duals, scores, weights, self.reward):
+            return fused.step(self.duals, self.reward, self.width, scores, labels, self.training)
         else:
             row, labels, mass = self._weigh(scores.detach(), labels, weights)
         total = missed_by(self.reward, scores, labels, row if weights is None else row * weights, self.width)
@@ -137,8 +139,6 @@ class MeasureLoss(torch.nn.Module):
         booleans or as numbers; and the mass to divide by, None if that is done. Across processes the mean over all of
         their rows is what DDP's mean of gradients has to become."""
         duals, processes, rows = self.duals, 1, scores.numel()
-        if fused.suits(duals, scores, weights):
-            return *fused.weigh(duals, scores, labels, self.training), None
         positive = labels if labels.dtype == torch.bool else labels > 0
         if self.training:
             batch, processes = _summed(self._tally(scores, positive, weights))
