@@ -17,7 +17,7 @@ DOWN, UP, LOW, HIGH, LEAST_SLACK = (tl.constexpr(k) for k in range(8, 13))
 TAPE = tl.constexpr(13)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "n_tape"])  # a 1 would be compiled anew, as a number that has no type
 def step_kernel(
     scores, labels, grad, value, tally, pull, slope, looked_at, line, multiplier, last, scratch, given, n, n_tape,
     REWARD: tl.constexpr, LEARNS: tl.constexpr, CONSTRAINED: tl.constexpr, RUNNING: tl.constexpr, SIDE: tl.constexpr,
