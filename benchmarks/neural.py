@@ -208,7 +208,7 @@ def main():
         direct(Path(given.direct[0]), given.direct[1:], given.seeds)
     if given.overhead:
         found = load()
-        found["overhead"]["a loaded processor, batches of 256"] = overhead("cpu", 256)
+        found["overhead"]["a processor, batches of 256"] = overhead("cpu", 256)
         if torch.cuda.is_available():
             found["overhead"][f"{torch.cuda.get_device_name()}, batches of 65,536"] = overhead("cuda", 65_536)
         keep(found)

@@ -1,62 +1,68 @@
 # mypy: ignore-errors
 """The kernel of `fused`, in Triton's dialect of Python: what is a name in capitals is known when it is compiled.
 
-A tally is eight numbers: rows, mass, right answers and rewards, of all rows and of the positive ones. `scratch` holds
-the tally of a batch, the number of programs that have ended, and the loss of each. `given` holds what `fused.given`
-lists, and four numbers for each instruction of the measure's tape.
+A tally is eight numbers: rows, mass, right answers and rewards, of all rows and of the positive ones. The places of
+what stays from batch to batch come in one table, as a launch takes longer for every argument; there are no constants
+beside the kernel, as each launch looks whether they are still the same.
 """
 
 import triton
 import triton.language as tl
 
-TICKET, PARTS = tl.constexpr(8), tl.constexpr(9)  # places in `scratch`
-# And in `given`, in the order of `fused.given`.
-GAIN, PREVALENCE, WIDTH = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
-STALE, CLIP, FLOOR, SHARE_POWER, STEEPEST = (tl.constexpr(k) for k in range(3, 8))
-DOWN, UP, LOW, HIGH, LEAST_SLACK = (tl.constexpr(k) for k in range(8, 13))
-TAPE = tl.constexpr(13)
 
-
-@triton.jit(do_not_specialize=["n", "n_tape"])  # a 1 would be compiled anew, as a number that has no type
+@triton.jit(do_not_specialize=["n"])  # a 1 would be compiled anew, as a number that has no type
 def step_kernel(
-    scores, labels, grad, value, tally, pull, slope, looked_at, line, multiplier, last, scratch, given, n, n_tape,
-    REWARD: tl.constexpr, LEARNS: tl.constexpr, CONSTRAINED: tl.constexpr, RUNNING: tl.constexpr, SIDE: tl.constexpr,
-    SLOTS: tl.constexpr, BLOCK: tl.constexpr,
+    scores, labels, grad, value, places, n,
+    REWARD: tl.constexpr, LEARNS: tl.constexpr, CONSTRAINED: tl.constexpr, SLOTS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The loss of a batch and its gradient; the program that ends last counts the batch and moves the weights."""
+    """The loss of a batch and its gradient; the program that ends last counts the batch and moves the weights.
+    `places` are those of the tally, the weights of the classes, the slopes, the mass at the last look, the line of a
+    constraint, its multiplier, the last rates, the tally of this batch with the programs that have ended behind it,
+    the loss of each program, the figures of `fused.given`, and the tape."""
     program, programs = tl.program_id(0), tl.num_programs(0)
+    pull, batch, parts = at_place(places, 1), at_place(places, 7), at_place(places, 8)
+    width = figures(at_place(places, 9))[2]
     at = program.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     there = at < n
     s = tl.load(scores + at, there, other=0.0)
     positive = tl.load(labels + at, there, other=0) > 0
     rows = n.to(tl.float64)
     row = tl.where(positive, (tl.load(pull + 1) / rows).to(tl.float32), (tl.load(pull) / rows).to(tl.float32))
-    missed, falls = missed_by(tl.where(positive, s, -s), tl.load(given + WIDTH).to(tl.float32), REWARD)
+    missed, falls = missed_by(tl.where(positive, s, -s), width.to(tl.float32), REWARD)
     tl.store(grad + at, row * tl.where(positive, falls, -falls), there)
     right = tl.where(positive, s > 0.0, s < 0.0) & there
-    tl.atomic_add(scratch + 2, tl.sum(right.to(tl.int32), 0).to(tl.float64))
-    tl.atomic_add(scratch + 4, tl.sum((positive & there).to(tl.int32), 0).to(tl.float64))
-    tl.atomic_add(scratch + 6, tl.sum((right & positive).to(tl.int32), 0).to(tl.float64))
-    tl.store(scratch + PARTS + program, tl.sum(tl.where(there, row * missed, 0.0), 0).to(tl.float64))
+    tl.atomic_add(batch + 2, tl.sum(right.to(tl.int32), 0).to(tl.float64))
+    tl.atomic_add(batch + 4, tl.sum((positive & there).to(tl.int32), 0).to(tl.float64))
+    tl.atomic_add(batch + 6, tl.sum((right & positive).to(tl.int32), 0).to(tl.float64))
+    tl.store(parts + program, tl.sum(tl.where(there, row * missed, 0.0), 0).to(tl.float64))
     tl.debug_barrier()
-    if tl.atomic_add(scratch + TICKET, 1.0) == programs - 1:
+    if tl.atomic_add(batch + 8, 1.0) == programs - 1:
         tl.debug_barrier()
         total = tl.full((), 0.0, tl.float64)
         for start in range(0, programs, BLOCK):
             part = start + tl.arange(0, BLOCK)
-            total += tl.sum(tl.load(scratch + PARTS + part, part < programs, other=0.0, cache_modifier=".cg"), 0)
+            total += tl.sum(tl.load(parts + part, part < programs, other=0.0, cache_modifier=".cg"), 0)
         tl.store(value, total.to(tl.float32))
-        right_rows = tl.load(scratch + 2, cache_modifier=".cg")
-        pos_rows = tl.load(scratch + 4, cache_modifier=".cg")
-        pos_right = tl.load(scratch + 6, cache_modifier=".cg")
+        right_rows = tl.load(batch + 2, cache_modifier=".cg")
+        pos_rows, pos_right = tl.load(batch + 4, cache_modifier=".cg"), tl.load(batch + 6, cache_modifier=".cg")
         tl.debug_barrier()  # all warps have read
         for k in tl.static_range(9):
-            tl.store(scratch + k, 0.0)
+            tl.store(batch + k, 0.0)
         if LEARNS:
-            move(
-                tally, pull, slope, looked_at, line, multiplier, last, given, n_tape, rows, right_rows, pos_rows,
-                pos_right, CONSTRAINED, RUNNING, SIDE, SLOTS,
-            )  # fmt: skip
+            move(places, rows, right_rows, pos_rows, pos_right, CONSTRAINED, SLOTS)
+
+
+@triton.jit
+def at_place(places, k):
+    return tl.load(places + k).to(tl.pointer_type(tl.float64))
+
+
+@triton.jit
+def figures(told):
+    """In the order of `fused.given`; what nobody asks for is not read."""
+    one = tl.load(told), tl.load(told + 1), tl.load(told + 2), tl.load(told + 3), tl.load(told + 4), tl.load(told + 5)
+    two = tl.load(told + 6), tl.load(told + 7), tl.load(told + 8), tl.load(told + 9), tl.load(told + 10)
+    return one + two + (tl.load(told + 11), tl.load(told + 12), tl.load(told + 13), tl.load(told + 14))
 
 
 @triton.jit
@@ -80,31 +86,33 @@ def missed_by(z, width, REWARD: tl.constexpr):
 
 
 @triton.jit
-def move(
-    tally, pull, slope, looked_at, line, multiplier, last, given, n_tape, rows, right, pos_rows, pos_right,
-    CONSTRAINED: tl.constexpr, RUNNING: tl.constexpr, SIDE: tl.constexpr, SLOTS: tl.constexpr,
-):  # fmt: skip
+def move(places, rows, right, pos_rows, pos_right, CONSTRAINED: tl.constexpr, SLOTS: tl.constexpr):
     """`numbers.observe` and `numbers.refresh`. What a warp loads no other has stored before."""
+    tally, pull, slope, looked_at = at_place(places, 0), at_place(places, 1), at_place(places, 2), at_place(places, 3)
+    line, multiplier, last = at_place(places, 4), at_place(places, 5), at_place(places, 6)
+    told = at_place(places, 9)
+    _, given, _, stale_by, clip, floor, share_power, steepest, _, _, _, _, _, side, n_tape = figures(told)
     seen, mass, credit = tl.load(tally) + rows, tl.load(tally + 1) + rows, tl.load(tally + 2) + right
     seen_pos, mass_pos = tl.load(tally + 4) + pos_rows, tl.load(tally + 5) + pos_rows
     credit_pos = tl.load(tally + 6) + pos_right
     rate_neg, rate_pos = (credit - credit_pos + 0.5) / (mass - mass_pos + 1.0), (credit_pos + 0.5) / (mass_pos + 1.0)
-    slope_neg, slope_pos, before = tl.load(slope), tl.load(slope + 1), tl.load(looked_at)
+    slope_neg, slope_pos = tl.load(slope), tl.load(slope + 1)
     running = (mass_pos + 0.5) / (mass + 1.0)
-    p = running if RUNNING else tl.load(given + PREVALENCE)
-    stale = mass >= tl.load(given + STALE) * before
+    p = tl.where(given < 0.0, running, given)
+    stale = mass >= stale_by * tl.load(looked_at)
     if stale:
-        clip = tl.load(given + CLIP)
-        tpr, tnr = tl.minimum(tl.maximum(rate_pos, clip), 1.0 - clip), tl.minimum(tl.maximum(rate_neg, clip), 1.0 - clip)
-        slope_neg, slope_pos = slopes_at(given + TAPE, n_tape, tpr, tnr, p, 0.5 / tl.maximum(seen, 1.0), SLOTS)
+        tpr = tl.minimum(tl.maximum(rate_pos, clip), 1.0 - clip)
+        tnr = tl.minimum(tl.maximum(rate_neg, clip), 1.0 - clip)
+        smoothing = 0.5 / tl.maximum(seen, 1.0)
+        slope_neg, slope_pos = slopes_at(at_place(places, 10), n_tape.to(tl.int32), tpr, tnr, p, smoothing, SLOTS)
     neg, pos = slope_neg, slope_pos
     if CONSTRAINED:
         a, b, c, lam = tl.load(line), tl.load(line + 1), tl.load(line + 2), tl.load(multiplier)
-        if SIDE == 1:
-            lam = moved(lam, pos_rows, pos_right, mass_pos, a, b * rate_neg + c, a + b + c, given)
+        if side > 0.0:
+            lam = moved(lam, pos_rows, pos_right, mass_pos, a, b * rate_neg + c, a + b + c, told)
         else:
             seen_neg, rest = mass - mass_pos, a * rate_pos + c
-            lam = moved(lam, rows - pos_rows, right - pos_right, seen_neg, b, rest, a + b + c, given)
+            lam = moved(lam, rows - pos_rows, right - pos_right, seen_neg, b, rest, a + b + c, told)
         neg, pos = neg + lam * b, pos + lam * a
     tl.debug_barrier()  # all warps have read
     if CONSTRAINED:
@@ -124,9 +132,8 @@ def move(
         tl.store(slope + 1, slope_pos)
         tl.store(looked_at, mass)
     # `numbers._guarded`. A slope without end is one where infinity less itself is no number.
-    falls, steepest, floor = (neg < 0.0) | (pos < 0.0), tl.load(given + STEEPEST), tl.load(given + FLOOR)
-    neg = tl.where(falls, power(1.0 - p, tl.load(given + SHARE_POWER)), neg)
-    pos = tl.where(falls, power(p, tl.load(given + SHARE_POWER)), pos)
+    falls = (neg < 0.0) | (pos < 0.0)
+    neg, pos = tl.where(falls, power(1.0 - p, share_power), neg), tl.where(falls, power(p, share_power), pos)
     neg = tl.where(neg - neg == 0.0, neg, steepest)
     pos = tl.where(pos - pos == 0.0, pos, steepest)
     total = neg + pos
@@ -138,16 +145,14 @@ def move(
 
 
 @triton.jit
-def moved(lam, count, good, seen, own, rest, perfect, given):
+def moved(lam, count, good, seen, own, rest, perfect, told):
     """The multiplier after `count` rows of its class, `good` of them right: `numbers._move_multiplier`."""
-    down, up = tl.load(given + DOWN), tl.load(given + UP)
-    step = tl.load(given + GAIN) / tl.sqrt(tl.maximum(seen, 1e-300))
-    step = step / tl.maximum(perfect, tl.load(given + LEAST_SLACK))
+    gain, _, _, _, _, _, _, _, down, up, low, high, least_slack, _, _ = figures(told)
+    step = gain / tl.sqrt(tl.maximum(seen, 1e-300)) / tl.maximum(perfect, least_slack)
     at_right = tl.log(tl.minimum(tl.maximum(1.0 - step * (own + rest), down), up))
     at_wrong = tl.log(tl.minimum(tl.maximum(1.0 - step * rest, down), up))
     by = tl.minimum(tl.maximum(good * at_right + (count - good) * at_wrong, -700.0), 700.0)
-    found = tl.minimum(tl.maximum(lam * tl.exp(by), tl.load(given + LOW)), tl.load(given + HIGH))
-    return tl.where(count > 0.0, found, lam)
+    return tl.where(count > 0.0, tl.minimum(tl.maximum(lam * tl.exp(by), low), high), lam)
 
 
 @triton.jit

@@ -117,7 +117,8 @@ class MeasureLoss(torch.nn.Module):
             row, labels = numbers.step(self.duals, scores.detach().numpy(), labels.numpy())
             mass = None
         elif fused.suits(self.duals, scores, weights, self.reward):
-            return fused.step(self.duals, self.reward, self.width, scores, labels, self.training)
+            step = fused.step_apart if torch.compiler.is_compiling() else fused.step
+            return step(self.duals, self.reward, self.width, scores, labels, self.training)
         else:
             row, labels, mass = self._weigh(scores.detach(), labels, weights)
         total = missed_by(self.reward, scores, labels, row if weights is None else row * weights, self.width)
