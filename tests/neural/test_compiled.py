@@ -14,13 +14,14 @@ CASES = [
 ]
 
 
-def same_numbers(settings, backend):
+def same_numbers(settings, backend, device="cpu"):
     torch._dynamo.reset()
     torch.manual_seed(0)
-    plain, inner = MeasureLoss(**settings), MeasureLoss(**settings)
+    plain, inner = (MeasureLoss(**settings).to(device) for _ in range(2))
+    kind = torch.double if device == "cpu" else torch.float  # which the kernel of a GPU takes
     compiled = torch.compile(inner, backend=backend)
     for _ in range(6):
-        s, y = torch.randn(64, dtype=torch.double), torch.rand(64) < 0.3
+        s, y = torch.randn(64, dtype=kind).to(device), (torch.rand(64) < 0.3).to(device)
         ours, theirs = s.clone().requires_grad_(), s.clone().requires_grad_()
         first, second = plain(ours, y), compiled(theirs, y)
         first.backward(), second.backward()
@@ -39,3 +40,10 @@ def test_compiled_it_has_the_same_numbers(settings):
 @pytest.mark.parametrize("settings", CASES, ids=str)
 def test_compiled_to_machine_code(settings):
     same_numbers(settings, "inductor")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_compiled_on_a_gpu(settings, backend):
+    same_numbers(settings, backend, "cuda")
