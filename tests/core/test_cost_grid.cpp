@@ -67,6 +67,55 @@ static void test_masters_drop_what_is_idle() {
     expect(close(value, 1.0) && close(w[0], -1.0) && close(w[1], -1.0), "and the two that count are among them");
 }
 
+// Sparse rows: their Hessian in any order of the columns, and Newton's direction by products.
+static void test_sparse_directions() {
+    const Index n = 24, d = 120;
+    Shuffler random{5};
+    std::vector<double> X(n * d, 0.0), values, y(n), c(n), g(d), p(d), A(d * d, 0.0);
+    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> starts{0};
+    std::vector<Index> which;
+    for (Index i = 0; i < n; ++i) {
+        for (Index k = 0; k < 6; ++k) {
+            const Index j = (i * 37 + k * (i % 2 ? 11 : 109)) % d;  // these do not ascend
+            columns.push_back(static_cast<std::int32_t>(j));
+            values.push_back(static_cast<double>(random.below(2001) - 1000) / 1000.0);
+            X[i * d + j] += values.back();
+        }
+        starts.push_back(static_cast<std::int64_t>(values.size()));
+        which.push_back(i);
+        y[i] = i % 3 ? 1.0 : -1.0;
+        c[i] = i % 4 ? static_cast<double>(i) : 0.0;
+    }
+    for (double& v : g) v = static_cast<double>(random.below(2001) - 1000) / 1000.0;
+    for (Index j = 0; j < d; ++j)
+        for (Index k = 0; k < d; ++k)
+            for (Index i = 0; i < n; ++i) A[j * d + k] += c[i] * X[i * d + j] * X[i * d + k];
+    const SparseRows<double> rows(values.data(), Indices(columns.data()), Indices(starts.data()), n, d);
+    SparseChosen chosen;
+    chosen.take(rows, y.data(), which, nullptr);
+    Gram gram(d);
+    gram.clear();
+    for (Index i = 0; i < n; ++i) chosen.add_to(gram, i, c[i]);
+    std::vector<double> found(d * d, 0.0);
+    gram.copy_to(found.data());
+    bool same = true;
+    for (Index j = 0; j < d; ++j)
+        for (Index k = 0; k <= j; ++k) same &= close(found[j * d + k], A[j * d + k]);
+    expect(same, "the Hessian of rows whose columns do not ascend");
+    ConjugateDirection<SparseChosen> products;
+    expect(products.solve(chosen, c.data(), {g, 1e-5, nullptr}, p), "products are cheaper here");
+    double off = 0;
+    for (Index j = 0; j < d; ++j) {
+        double left = g[j] - p[j];
+        for (Index k = 0; k < d; ++k) left -= A[j * d + k] * p[k];
+        off += left * left;
+    }
+    expect(off < 1.001e-5, "and solve the same system");
+    std::fill(c.begin(), c.end(), 1e12);
+    expect(!products.solve(chosen, c.data(), {g, 1e-5, nullptr}, p), "what they cannot solve they give up");
+}
+
 static void test_cholesky() {
     // A = B B' + I, made at once, by rows, and after a row was taken out.
     const Index n = 40;
@@ -328,6 +377,7 @@ int main() {
     test_cuts_are_dropped();
     test_masters_drop_what_is_idle();
     test_cholesky();
+    test_sparse_directions();
     test_shuffler_is_splitmix();
     test_blocks();
     test_stop();

@@ -176,6 +176,20 @@ def test_more_rows_than_the_sample(loss, sparse):
         np.testing.assert_array_equal(r.w, same.w)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_sparse_rows_of_many_columns(loss):
+    # Few rows, many columns: Newton finds its direction by products, on as many threads as there are with the same bits.
+    rng = np.random.default_rng(4)
+    X = (rng.random((200, 150)) < 0.03) * rng.normal(size=(200, 150))
+    y = np.where(X @ rng.normal(size=150) + 0.3 * rng.normal(size=200) > 0.0, 1.0, -1.0)
+    grid = [solve_grid(sp.csr_matrix(X), y, COSTS, CS, 1e-6, loss=loss, solver="newton", n_jobs=k) for k in (1, 3)]
+    dense = solve_grid(X, y, COSTS, CS, 1e-6, loss=loss, solver="newton")
+    for one, other, known in zip(*grid, dense, strict=True):
+        assert one.converged
+        assert (one.w == other.w).all()
+        assert one.objective == pytest.approx(known.objective, rel=2e-6)
+
+
 def test_order_of_C_is_the_callers():
     X, y = make()
     up, down = solve_grid(X, y, COSTS, CS, 1e-4), solve_grid(X, y, COSTS, CS[::-1], 1e-4)

@@ -34,6 +34,7 @@ protected:
 template <class T>
 class DenseChosen : public ChosenRows {
 public:
+    static constexpr bool is_sparse = false;
     static constexpr double bytes = sizeof(double) + sizeof(T);  // that a number takes
 
     STEELYARD_INLINE void margins(Index b, const double* w, double* m) const { Columns::margins(block(b), d, w, m); }
@@ -89,19 +90,13 @@ private:
 
 class SparseChosen : public ChosenRows {
 public:
+    static constexpr bool is_sparse = true;
     static constexpr double bytes = sizeof(double) + sizeof(std::int32_t);  // that a number takes
 
     STEELYARD_INLINE void margins(Index b, const double* w, double* m) const {
         for (Index r = 0; r < block_rows; ++r) {
-            const Index i = std::min(n, b * block_rows + r), end = starts_[std::min(n, i + 1)];
-            double sum[2] = {0, 0};
-            Index k = starts_[i];
-            for (; k + 2 <= end; k += 2) {
-                sum[0] += values_[k] * w[columns_[k]];
-                sum[1] += values_[k + 1] * w[columns_[k + 1]];
-            }
-            if (k < end) sum[0] += values_[k] * w[columns_[k]];
-            m[r] = sum[0] + sum[1];
+            const Index i = std::min(n, b * block_rows + r);
+            m[r] = dot(starts_[i], starts_[std::min(n, i + 1)], w);
         }
     }
     STEELYARD_INLINE void pull(Index b, const double* f, double* v) const {
@@ -113,6 +108,17 @@ public:
     }
     STEELYARD_INLINE void add_to(Gram& gram, Index i, double c) const {
         gram.add(columns_.data() + starts_[i], values_.data() + starts_[i], starts_[i + 1] - starts_[i], c);
+    }
+
+    Index size_of(Index i) const { return starts_[i + 1] - starts_[i]; }
+    // q += c x (x.z), for row i
+    STEELYARD_INLINE void add_product(Index i, double c, const double* z, double* q) const {
+        const double force = c * dot(starts_[i], starts_[i + 1], z);
+        for (Index k = starts_[i]; k < starts_[i + 1]; ++k) q[columns_[k]] += force * values_[k];
+    }
+    // The diagonal of c x x'.
+    STEELYARD_INLINE void add_squares(Index i, double c, double* diagonal) const {
+        for (Index k = starts_[i]; k < starts_[i + 1]; ++k) diagonal[columns_[k]] += c * values_[k] * values_[k];
     }
 
     template <class R>
@@ -134,6 +140,16 @@ public:
     }
 
 private:
+    STEELYARD_INLINE double dot(Index k, Index end, const double* w) const {
+        double sum[2] = {0, 0};
+        for (; k + 2 <= end; k += 2) {
+            sum[0] += values_[k] * w[columns_[k]];
+            sum[1] += values_[k + 1] * w[columns_[k + 1]];
+        }
+        if (k < end) sum[0] += values_[k] * w[columns_[k]];
+        return sum[0] + sum[1];
+    }
+
     std::vector<Index> starts_;
     std::vector<std::int32_t> columns_;  // Newton is for few columns
     std::vector<double> values_;

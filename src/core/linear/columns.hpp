@@ -106,13 +106,19 @@ public:
         }
         if (++count_ == block_rows) flush();
     }
-    // A row by its entries.
+    // A row by its entries: half the work where columns ascend, as they nearly always do.
     STEELYARD_INLINE void add(const std::int32_t* columns, const double* values, Index size, double c) {
+        bool ascend = true;
+        for (Index j = 1; j < size; ++j) ascend &= columns[j - 1] < columns[j];
         for (Index j = 0; j < size; ++j) {
             const double scaled = c * values[j];
             double* row = H_.data() + columns[j] * step_;
-            for (Index k = 0; k < size; ++k)
-                if (columns[k] <= columns[j]) row[columns[k]] += scaled * values[k];
+            if (ascend) {
+                for (Index k = 0; k <= j; ++k) row[columns[k]] += scaled * values[k];
+            } else {
+                for (Index k = 0; k < size; ++k)
+                    if (columns[k] <= columns[j]) row[columns[k]] += scaled * values[k];
+            }
         }
     }
     STEELYARD_INLINE void flush() {

@@ -31,10 +31,12 @@ public:
         : rows_(rows), y_(y), weight_(weight), stopping_(stopping), n_threads_(n_threads), all_(rows, y, weight) {
         if (rescue) rescue_ = std::make_unique<Rescue<L, R>>(rows, y, weight, all_, stopping, n_threads);
         for (Index i = 0; i < rows.n_rows; ++i) total_[y[i] > 0] += weight ? weight[i] : 1.0;
+        const Index of_a_row = R::is_dense ? rows.n_cols : rows.n_entries() / std::max<Index>(rows.n_rows, 1);
+        most_rows_ = std::max<Index>(block_rows, how_.most_numbers / std::max<Index>(of_a_row, 1));
         const bool smooth = L::kind != LossKind::hinge;
         sample_rows_ = std::max(how_.sample, (smooth ? how_.smooth_rows : how_.hinge_rows) * rows.n_cols);
         if (smooth) sample_rows_ = std::max(sample_rows_, rows.n_rows / how_.smooth_part);
-        sample_rows_ = std::min(sample_rows_, most_rows());
+        sample_rows_ = std::min(sample_rows_, most_rows_);
         sample_.draw(rows, y, weight, sample_rows_, stopping.seed, stopping.stop);
     }
 
@@ -84,10 +86,6 @@ private:
         Newton<L, WholeRows<R>> on_whole;
     };
 
-    Index most_rows() const {
-        return std::max<Index>(block_rows, how_.most_numbers / std::max<Index>(rows_.n_cols, 1));
-    }
-
     void begin(Track& track, const CostPair& pair, Solution* found) const {
         track.pair = pair;
         track.found = found;
@@ -111,7 +109,7 @@ private:
 
     // How far from the margin rows are near at first, by the margins of the sample: a part of them that can be held.
     double first_width(const std::vector<double>& m) const {
-        const double held = static_cast<double>(most_rows()) / static_cast<double>(rows_.n_rows);
+        const double held = static_cast<double>(most_rows_) / static_cast<double>(rows_.n_rows);
         return sample_.half_width(m, std::min(how_.part, held));
     }
 
@@ -233,7 +231,7 @@ private:
         else if (slow)
             track.half *= how_.wider;
         const double least = how_.mus * track.point.mu;
-        const double most = std::min(how_.crowd, static_cast<double>(most_rows()) / static_cast<double>(rows_.n_rows));
+        const double most = std::min(how_.crowd, static_cast<double>(most_rows_) / static_cast<double>(rows_.n_rows));
         track.crowded = sample_.part_within(m, least) > most;
         track.half = std::max(track.half, least);
         while (sample_.part_within(m, track.half) < how_.least && track.half < how_.widest) track.half *= how_.wider;
@@ -256,11 +254,11 @@ private:
         best.offer_dual(C * model.dual - C * C * squared_norm(model.v) / 2, shares_);
     }
 
-    bool can_grow() const { return L::kind != LossKind::hinge && !sample_.is_all && sample_rows_ < most_rows(); }
+    bool can_grow() const { return L::kind != LossKind::hinge && !sample_.is_all && sample_rows_ < most_rows_; }
 
     void enlarge() {
         if (!can_grow()) return;
-        sample_rows_ = std::min(most_rows(), how_.larger * sample_rows_);
+        sample_rows_ = std::min(most_rows_, how_.larger * sample_rows_);
         sample_.draw(rows_, y_, weight_, sample_rows_, stopping_.seed, stopping_.stop);
     }
 
@@ -364,6 +362,7 @@ private:
     std::unique_ptr<Rescue<L, R>> rescue_;
     Rounds how_;
     double total_[2] = {0, 0};
+    Index most_rows_ = 0;  // that may be chosen
     Index sample_rows_ = 0;
     Sample<Chosen<R>> sample_;
     std::vector<double> C_, shares_;

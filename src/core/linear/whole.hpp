@@ -13,6 +13,7 @@ namespace steelyard {
 template <class R>
 class WholeRows : public ChosenRows {
 public:
+    static constexpr bool is_sparse = false;
     WholeRows(const R& rows, const double* y, const double* weight_of) : rows_(rows), y_(y) {
         begin(rows.n_rows, rows.n_cols);
         for (Index i = 0; i < n; ++i) {

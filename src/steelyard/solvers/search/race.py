@@ -39,8 +39,10 @@ class Course:
 
     Up to `whole` rows there is no race: all models see all rows. `entrants` is about how many models a search starts
     with, `least` how many go on whatever the size. `of_a_class` rows of a class move a rate in steps of half a percent.
-    Calls that differ on a share of `same` of the rows are those of one model. First rounds are `looser` by this factor,
-    and the last one `tighter` where it has one fold: the exploration's tolerance is ten times that of the final fit.
+    Calls that differ on a share of `same` of the rows are one model. First rounds take so many `passes` at most
+    (hinges of large C on w8a are not certified after a hundred, and serve the choice as well after thirty) and are
+    `looser` by this factor; the last one is `tighter` where it has one fold: the exploration's tolerance is ten times
+    that of the final fit.
     """
 
     whole: int = 4_000
@@ -53,7 +55,7 @@ class Course:
     same: float = 1e-3
     of_a_class: int = 200
     folds: int = 3
-    passes: int = 100
+    passes: int = 30
     looser: float = 3.0
     tighter: float = 0.1
     tested: int = 10_000
