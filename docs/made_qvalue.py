@@ -122,16 +122,15 @@ def _difference(ours, theirs):
 def entrapment_table(found):
     """The share of wrong targets that each method really had in its lists, and the targets in them."""
     parts = []
-    for case, rates in found["draws"].items():
+    for case, rates in found["sums"].items():
         rows = []
         for method in next(iter(rates.values())):
             cells = []
-            for held in rates.values():
-                counts = np.array(list(held[method].values()), dtype=float)
-                share = counts[:, 1] / np.maximum(counts[:, 0], 1.0)
-                error = share.std(ddof=1) / np.sqrt(len(share))
-                cells += [f"{share.mean():.4f} ± {error:.4f}", f"{counts[:, 0].mean():,.0f}"]
-            rows.append((method, *cells, len(counts)))
+            for held in (rate[method] for rate in rates.values()):
+                n, share = held["draws"], held["share"] / held["draws"]
+                error = np.sqrt(max(held["share_squared"] / n - share**2, 0.0) / (n - 1))
+                cells += [f"{share:.4f} ± {error:.4f}", f"{held['accepted'] / n:,.0f}"]
+            rows.append((method, *cells, n))
         header = ["", *(text for rate in rates for text in (f"wrong, for {rate}", "accepted")), "draws"]
         parts.append(f"**{case}**\n\n" + markdown(header, rows))
     return "\n\n".join(parts)
