@@ -127,9 +127,9 @@ WITH_SPECTRA = {
 
 def add(held, accepted, is_right):
     """One more list in the sums that the tables need."""
-    wrong = int((accepted & ~is_right).sum())
-    share = wrong / max(int(accepted.sum()), 1)
-    for name, number in (("draws", 1), ("accepted", int(accepted.sum())), ("share", share), ("share_squared", share**2)):
+    listed, wrong = int(accepted.sum()), int((accepted & ~is_right).sum())
+    share = wrong / max(listed, 1)
+    for name, number in {"draws": 1, "accepted": listed, "share": share, "share_squared": share**2}.items():
         held[name] = held.get(name, 0) + number
 
 
