@@ -18,7 +18,7 @@ from .operators import as_measure
 from .rules import Interval
 
 
-class Smoothed(Named):
+class _Smoothed(Named):
     """Minus a divergence of prevalences, which are smoothed by `eps`."""
 
     declared = Interval(-math.inf, 0.0)
@@ -32,7 +32,7 @@ class Smoothed(Named):
         return smoothing if self.eps is None else as_measure(self.eps)
 
 
-class NegKLD(Smoothed):
+class NegKLD(_Smoothed):
     """Minus the Kullback-Leibler divergence of the estimated prevalence, ``p log(q/p) + n log((1-q)/n)``.
 
     Prevalences are smoothed to ``(p + eps)/(1 + 2 eps)``, as the field does. With ``eps=None`` it is ``1/(2 n_rows)``

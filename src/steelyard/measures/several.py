@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .arithmetic import tpr
 from .costs import Costs
-from .counting import Smoothed
+from .counting import _Smoothed
 from .expression import Measure
 from .functions import absolute, log, sqrt, square
 from .lifted import macro, total, worst
@@ -44,7 +44,7 @@ class Matthews(Named):
         return (right - by_chance) / sqrt((1 - total(p * p)) * (1 - total(called * called)))
 
 
-class NegPrevalenceKLD(Smoothed):
+class NegPrevalenceKLD(_Smoothed):
     """Minus the Kullback-Leibler divergence of the estimated prevalences, ``sum p_k log(q_k/p_k)``; smoothed as NegKLD.
 
     >>> round(NegPrevalenceKLD(eps=0).score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
