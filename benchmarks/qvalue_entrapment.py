@@ -8,9 +8,10 @@ spectrum, of which the best is counted, and is for the score that knows how far 
 draw every method makes its list at 0.01 and at 0.05, and the share of wrong targets in it is kept. Lists of no target
 count as 0.
 
-    python benchmarks/qvalue_entrapment.py [first draw] [last draw + 1] [cases]
+    python benchmarks/qvalue_entrapment.py [draws] [cases]
 
-Results are added to ``results/qvalue_entrapment.json`` every ten draws.
+``results/qvalue_entrapment.json`` has sums over the draws so far; it is written every ten draws, and draws that are in
+it are not made again.
 """
 
 import json
@@ -124,25 +125,41 @@ WITH_SPECTRA = {
 }
 
 
+def add(held, accepted, is_right):
+    """One more list in the sums that the tables need."""
+    listed, wrong = int(accepted.sum()), int((accepted & ~is_right).sum())
+    share = wrong / max(listed, 1)
+    for name, number in {"draws": 1, "accepted": listed, "share": share, "share_squared": share**2}.items():
+        held[name] = held.get(name, 0) + number
+
+
+def draw_once(case, number, sums):
+    """The next draw of a case: a list by every method at every rate."""
+    drawn, place = CASES[case], list(CASES).index(case)
+    X, target, is_right, *spectrum = drawn(np.random.default_rng([number, place]))
+    for rate in RATES:
+        for method, accept in (WITH_SPECTRA if spectrum else METHODS).items():
+            accepted = accept(X, target, rate, number, *spectrum)
+            add(sums.setdefault(str(rate), {}).setdefault(method, {}), accepted, is_right)
+
+
+def done(sums):
+    """Draws that are in the sums of a case: the same for all of its methods."""
+    return next((held["draws"] for rate in sums.values() for held in rate.values()), 0)
+
+
 def main(arguments):
     warnings.simplefilter("ignore")
-    first, last = (int(a) for a in arguments[:2]) if arguments else (0, 1000)
+    last = next((int(a) for a in arguments if a.isdigit()), 1000)
     path = RESULTS / "qvalue_entrapment.json"
-    draws = json.loads(path.read_text())["draws"] if path.exists() else {}
-    for draw in range(first, last):
-        for number, (case, drawn) in enumerate(CASES.items()):
-            if case not in (arguments[2:] or CASES):
-                continue
-            X, target, is_right, *spectrum = drawn(np.random.default_rng([draw, number]))
-            for rate in RATES:
-                for method, accept in (WITH_SPECTRA if spectrum else METHODS).items():
-                    accepted = accept(X, target, rate, draw, *spectrum)
-                    wrong = int((accepted & ~is_right).sum())
-                    held = draws.setdefault(case, {}).setdefault(str(rate), {}).setdefault(method, {})
-                    held[str(draw)] = [int(accepted.sum()), wrong]
-        if draw % 10 == 9 or draw == last - 1:
-            path.write_text(json.dumps({"machine": machine(), "rates": RATES, "draws": draws}) + "\n")
-            print(draw, flush=True)
+    sums = json.loads(path.read_text())["sums"] if path.exists() else {}
+    for case in [c for c in CASES if c in arguments] or CASES:
+        held = sums.setdefault(case, {})
+        for number in range(done(held), last):
+            draw_once(case, number, held)
+            if number % 10 == 9 or number == last - 1:
+                path.write_text(json.dumps({"machine": machine(), "rates": RATES, "sums": sums}, indent=1) + "\n")
+                print(case, number + 1, flush=True)
 
 
 if __name__ == "__main__":

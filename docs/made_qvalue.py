@@ -55,15 +55,39 @@ def _summary(tables, rates):
 
 
 def kernel_table(found):
-    """The rbf kernel over the linear model, in percent of accepted targets on the same deals, with standard errors."""
-    rates, rows = [str(rate) for rate in found["rates"]], []
-    for name, case in found["tables"].items():
-        pair = OURS["rbf"], OURS["linear"]
-        both = {"seeds": {k: seed for k, seed in case["seeds"].items() if all(model in seed for model in pair)}}
-        if len(both["seeds"]) > 1:
-            cells = (_difference(*(_counts(both, model, rate) for model in pair)).strip(" ()") for rate in rates)
-            rows.append((name, *cells, len(both["seeds"])))
-    return markdown(("rbf over linear", *(f"q <= {rate}" for rate in rates), "deals"), rows)
+    """Accepted by each kind of model, and what rbf has beyond the linear one on the same deals or draws."""
+    rows = []
+    for part, cases in found["found"].items():
+        for name, rates in cases.items():
+            for rate, seeds in rates.items():
+                counts = {model: np.array([s[model][0] for s in seeds.values()], dtype=float) for model in KINDS[part]}
+                gain = _difference(counts["rbf"], counts["linear"]).strip(" ()")
+                cells = [f"{counts[model].mean():,.0f}" if model in counts else "" for model in KINDS["made"]]
+                rows.append((name, rate, *cells, gain, len(seeds)))
+    return markdown(("", "q <=", *KINDS["made"], "rbf over linear", "deals or draws"), rows)
+
+
+KINDS = {"spectra": ("linear", "rbf"), "made": ("linear", "rbf", "products")}
+
+
+def thinning_table(found):
+    """What is accepted by learning from fewer rows, against all of them, on the same deals; and the time."""
+    parts = []
+    for name, rates in found["tables"].items():
+        rows = []
+        contenders = list(next(iter(next(iter(rates.values())).values())))
+        whole = contenders[0]
+        for contender in contenders:
+            cells = []
+            for seeds in rates.values():
+                counts = {c: np.array([s[c]["accepted"] for s in seeds.values()], dtype=float) for c in contenders}
+                change = "" if contender == whole else _difference(counts[contender], counts[whole])
+                cells.append(f"{counts[contender].mean():,.0f}{change}")
+            times = [s[contender]["fit_s"] / s[whole]["fit_s"] for seeds in rates.values() for s in seeds.values()]
+            rows.append((contender, *cells, f"{np.median(times):.2f}"))
+        header = ("learned from", *(f"accepted at q <= {rate}" for rate in rates), "CPU time of a fit")
+        parts.append(f"**{name}**, {len(seeds)} deals\n\n" + markdown(header, rows))
+    return "\n\n".join(parts)
 
 
 def recipes_table(found):
@@ -88,6 +112,23 @@ def mokapot_table(found):
     """Means, and differences to mokapot's own model on the same seeds with their standard errors."""
     rates = [str(rate) for rate in found["rates"]]
     return "\n\n".join(_brewed(name, seeds, rates) for name, seeds in found["tables"].items())
+
+
+BASELINES = (THEIRS, "the same, features clipped", "Percolator loop", "best single feature")
+
+
+def brew_table(found):
+    """What `QValueModel` accepts at 0.01 beyond each baseline, on the same seeds."""
+    rows = []
+    for name, seeds in found["tables"].items():
+        cells = []
+        for model in BASELINES:
+            both = [s for s in seeds.values() if all("0.01" in s.get(m, {}) for m in (model, "QValueModel"))]
+            ours, theirs = (np.array([s[m]["0.01"] for s in both], dtype=float) for m in ("QValueModel", model))
+            text = _difference(ours, theirs).strip(" ()") or f"none in {len(both)}"
+            cells.append(text if len(both) == len(seeds) else f"{text}, {len(both)} seeds")
+        rows.append((name, *cells))
+    return markdown(("accepted at 0.01, over", "mokapot's own", *BASELINES[1:]), rows)
 
 
 def _brewed(name, seeds, rates):
@@ -122,16 +163,15 @@ def _difference(ours, theirs):
 def entrapment_table(found):
     """The share of wrong targets that each method really had in its lists, and the targets in them."""
     parts = []
-    for case, rates in found["draws"].items():
+    for case, rates in found["sums"].items():
         rows = []
         for method in next(iter(rates.values())):
             cells = []
-            for held in rates.values():
-                counts = np.array(list(held[method].values()), dtype=float)
-                share = counts[:, 1] / np.maximum(counts[:, 0], 1.0)
-                error = share.std(ddof=1) / np.sqrt(len(share))
-                cells += [f"{share.mean():.4f} ± {error:.4f}", f"{counts[:, 0].mean():,.0f}"]
-            rows.append((method, *cells, len(counts)))
+            for held in (rate[method] for rate in rates.values()):
+                n, share = held["draws"], held["share"] / held["draws"]
+                error = np.sqrt(max(held["share_squared"] / n - share**2, 0.0) / (n - 1))
+                cells += [f"{share:.4f} ± {error:.4f}", f"{held['accepted'] / n:,.0f}"]
+            rows.append((method, *cells, n))
         header = ["", *(text for rate in rates for text in (f"wrong, for {rate}", "accepted")), "draws"]
         parts.append(f"**{case}**\n\n" + markdown(header, rows))
     return "\n\n".join(parts)

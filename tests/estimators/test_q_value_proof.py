@@ -7,6 +7,7 @@ import pytest
 
 import steelyard as sy
 from reference import target_decoy as slow
+from steelyard.estimators import q_value
 from steelyard.solvers.decoys.reset import Parted
 
 
@@ -41,8 +42,10 @@ def test_the_list_of_the_fitted_rows_is_the_paper_s(options, decoys):
     assert np.isnan(q).tolist() == trains.tolist()
 
 
-def test_training_does_not_see_which_hidden_rows_are_decoys():
+@pytest.mark.parametrize("most", [10**9, 300], ids=["all rows", "some of them"])
+def test_training_does_not_see_which_hidden_rows_are_decoys(most, monkeypatch):
     """Swapping the labels of hidden rows, those of judges among them, gives the same model."""
+    monkeypatch.setattr(q_value, "room", lambda rows: most)
     X, target, _ = competed(np.random.default_rng(1))
     model = fitted(X, target)
     hidden = np.flatnonzero(~model.training_decoys_)

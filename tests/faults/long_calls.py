@@ -132,7 +132,7 @@ def targets() -> Call:
     import steelyard as sy
 
     rng = np.random.default_rng(0)
-    n = 150_000
+    n = 400_000  # more than are learned from whole
     X = rng.standard_normal((n, 20))
     is_target = rng.random(n) < 0.5
     X[is_target & (rng.random(n) < 0.33), :2] += 2.5

@@ -8,32 +8,17 @@ without it, breaks it about half the time.
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 import steelyard as sy
 import steelyard.measures as m
+from given_scores import FirstColumn
 from steelyard.statistics.order_statistic import rank
 
 pytestmark = pytest.mark.slow  # simulations
 
 RUNS, CAP = 2000, 0.1
-
-
-class FirstColumn(ClassifierMixin, BaseEstimator):
-    """A fitted model whose score is the first feature."""
-
-    classes_ = np.array([0, 1])
-
-    def fit(self, X, y):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def decision_function(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def simulate(delta):

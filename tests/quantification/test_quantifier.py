@@ -281,31 +281,22 @@ def test_few_rows_of_a_class_make_fewer_folds():
 
 
 # -- weights, and parameters of fit --------------------------------------------------------------------------------
-# "blend" asks how many rows there are, and rows that are repeated look like more than they are.
+# "blend" asks how many rows there are, and rows that are repeated look like more than they are; the ridge of the
+# calibration of several classes counts rows too.
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "blend"])
-def test_weights_of_whole_numbers_are_repetitions(method):
+@pytest.mark.parametrize(
+    ("rows", "labels", "shares", "near"), [(X, Y, [0.3, 0.7], 2e-5), (X3, Y3, [0.2, 0.3, 0.5], 0.01)]
+)
+def test_weights_of_whole_numbers_are_repetitions(method, rows, labels, shares, near):
     """On the same held-out rows: a fitted model, judged by rows with weights or by rows that are there as often."""
-    model = LogisticRegression().fit(X[:300], Y[:300])
+    model = LogisticRegression().fit(rows[:300], labels[:300])
     w = np.random.default_rng(0).integers(0, 4, 300)
-    often = np.repeat(np.arange(300, 600), w)
-    weighted = sy.Quantifier(model, method=method, cv="prefit").fit(X[300:600], Y[300:600], sample_weight=w)
-    repeated = sy.Quantifier(model, method=method, cv="prefit").fit(X[often], Y[often])
+    held, often = slice(300, 600), np.repeat(np.arange(300, 600), w)
+    weighted = sy.Quantifier(model, method=method, cv="prefit").fit(rows[held], labels[held], sample_weight=w)
+    repeated = sy.Quantifier(model, method=method, cv="prefit").fit(rows[often], labels[often])
     np.testing.assert_allclose(weighted.prevalence_, repeated.prevalence_)
-    batch = at([0.3, 0.7], start=600)
-    np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=2e-5)
-
-
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "blend"])
-def test_weights_of_whole_numbers_are_repetitions_of_three_classes_too(method):
-    model = LogisticRegression().fit(X3[:300], Y3[:300])
-    w = np.random.default_rng(0).integers(0, 4, 300)
-    often = np.repeat(np.arange(300, 600), w)
-    weighted = sy.Quantifier(model, method=method, cv="prefit").fit(X3[300:600], Y3[300:600], sample_weight=w)
-    repeated = sy.Quantifier(model, method=method, cv="prefit").fit(X3[often], Y3[often])
-    np.testing.assert_allclose(weighted.prevalence_, repeated.prevalence_)
-    batch = at([0.2, 0.3, 0.5], X3, Y3, 300, 600)
-    # The ridge of the calibration counts rows, and there are more repeated ones.
-    np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=0.01)
+    batch = at(shares, rows, labels, 300, 600)
+    np.testing.assert_allclose(weighted.predict(batch), repeated.predict(batch), atol=near)
 
 
 @pytest.mark.parametrize("size", [1.0, 1 / 400, 1e6])

@@ -24,6 +24,7 @@ from ..solvers.decoys import q_value
 from ..solvers.decoys.bounds import Soft
 from ..solvers.decoys.reset import Parted, judged
 from ..solvers.decoys.steps import Aim
+from ..solvers.decoys.thinning import room, thin
 from ..solvers.status import Ended
 from ..statistics.target_decoy import check_targets, q_values
 from ._binary import BinaryMixin, Labels, check_weight
@@ -55,7 +56,8 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     Targets are a mixture of right and wrong matches, decoys are known to be wrong and tell how many wrong ones a list
     holds. The loss levels off for targets that cannot be accepted anyway; several ways of training compete on rows
     left out (`held_out_`), and one is refitted: the default unless another is clearly better. Scale the features first
-    (`StandardScaler`).
+    (`StandardScaler`). Large tables (above 50,000 rows and 6 million numbers) are learned from in part, unless `bound`
+    is None: the rows at the top as they are, and a share of the others that stands for all.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         Decoys allowed per accepted target, above 0 and at most 1.
     kernel : {"linear", "rbf"}, default="linear"
         "rbf" adds the Nystroem features of an RBF kernel to the columns, and stays linear where rows left out say so.
-        On peptide-spectrum matches it has gained next to nothing.
+        For data that no line divides (right matches around wrong ones); on spectra it gains little at 0.01.
     gamma : {"scale", "auto"} or float, default=None
         Of the RBF kernel ``exp(-gamma |x - x'|^2)``; "scale" is ``1 / (n_features X.var())``, None is 0.3 times that,
         and "auto" is ``1 / n_features``.
@@ -231,13 +233,19 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             rows, seen, weight = rows.take(used), seen[used], weight[used]
         if parted is not None:
             max_q = parted.rate_to_learn(max_q)
+        aim = Aim(max_q, float(self.C), int(self.max_iter))
         bounds = None if self.bound is None else Soft.of(rows, float(self.bound), weight)
-        rows = rows if bounds is None else bounds(rows)
+        if bounds is not None:
+            most = room(rows)
+            if most < rows.n_rows:
+                thinned = thin(rows, seen, weight, bounds, aim, most, seed)
+                folds, weight = thinned.numbers(folds, rows.n_rows), thinned.weight
+                rows, seen = rows.take(thinned.which), seen[thinned.which]
+            rows = bounds(rows)
         if self.solver == "stochastic":
             passes = int(self.max_iter)
             found = q_value.solve_stochastic(rows, seen, max_q, passes=passes, seed=seed, sample_weight=weight)
         else:
-            aim = Aim(max_q, float(self.C), int(self.max_iter))
             found = q_value.solve(rows, seen, aim, folds, weight, self._kernel(rows, weight, seed), refit=refit)
         return dataclasses.replace(found, model=dataclasses.replace(found.model, bounds=bounds))
 

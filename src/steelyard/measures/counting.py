@@ -18,7 +18,21 @@ from .operators import as_measure
 from .rules import Interval
 
 
-class NegKLD(Named):
+class _Smoothed(Named):
+    """Minus a divergence of prevalences, which are smoothed by `eps`."""
+
+    declared = Interval(-math.inf, 0.0)
+
+    def __init__(self, eps: float | None = None) -> None:
+        self.eps = None if eps is None else check_number(eps, "eps", low=0.0)
+        super().__init__()
+
+    @property
+    def _eps(self) -> Measure:
+        return smoothing if self.eps is None else as_measure(self.eps)
+
+
+class NegKLD(_Smoothed):
     """Minus the Kullback-Leibler divergence of the estimated prevalence, ``p log(q/p) + n log((1-q)/n)``.
 
     Prevalences are smoothed to ``(p + eps)/(1 + 2 eps)``, as the field does. With ``eps=None`` it is ``1/(2 n_rows)``
@@ -28,14 +42,8 @@ class NegKLD(Named):
     -0.0198
     """
 
-    declared = Interval(-math.inf, 0.0)
-
-    def __init__(self, eps: float | None = None) -> None:
-        self.eps = None if eps is None else check_number(eps, "eps", low=0.0)
-        super().__init__()
-
     def _define(self) -> Measure:
-        e = smoothing if self.eps is None else as_measure(self.eps)
+        e = self._eps
         scale = 1 + 2 * e
         kept = (p + e) / scale * log((called + e) / (p + e))
         return kept + (n + e) / scale * log((not_called + e) / (n + e))

@@ -6,15 +6,13 @@ share of rows that are called k, and ``a = sum p_k P_k`` the accuracy. All are h
 
 from __future__ import annotations
 
-import math
-
-from .arithmetic import smoothing, tpr
+from .arithmetic import tpr
 from .costs import Costs
-from .expression import Measure, check_number
+from .counting import _Smoothed
+from .expression import Measure
 from .functions import absolute, log, sqrt, square
 from .lifted import macro, total, worst
 from .named import UNIT, Named, called, miscount, p
-from .operators import as_measure
 from .rules import Interval
 
 right, by_chance = total(p * tpr), total(p * called)  # the accuracy, and that of calls made blindly as often
@@ -46,21 +44,15 @@ class Matthews(Named):
         return (right - by_chance) / sqrt((1 - total(p * p)) * (1 - total(called * called)))
 
 
-class NegPrevalenceKLD(Named):
+class NegPrevalenceKLD(_Smoothed):
     """Minus the Kullback-Leibler divergence of the estimated prevalences, ``sum p_k log(q_k/p_k)``; smoothed as NegKLD.
 
     >>> round(NegPrevalenceKLD(eps=0).score(["a", "b", "c", "c"], ["a", "b", "c", "b"]), 4)
     -0.1733
     """
 
-    declared = Interval(-math.inf, 0.0)
-
-    def __init__(self, eps: float | None = None) -> None:
-        self.eps = None if eps is None else check_number(eps, "eps", low=0.0)
-        super().__init__()
-
     def _define(self) -> Measure:
-        e = smoothing if self.eps is None else as_measure(self.eps)
+        e = self._eps
         return total((p + e) * log((called + e) / (p + e))) / (1 + total(e))
 
 
