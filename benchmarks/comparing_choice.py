@@ -31,20 +31,25 @@ ROWS, FRESH = 1_500, 10_000
 MEASURE = m.FBeta(1)
 
 
-def one_set(name, seed=0):
+def models_and_rows(name, seed):
+    """The contenders, the rows that they see and fresh ones."""
     X, y = binary(name, is_small=name in SMALL)
     order = np.random.default_rng(seed).permutation(len(y))
     rows = min(ROWS, 6 * len(y) // 10)
     seen, fresh = order[:rows], order[rows : rows + FRESH]
-    X_seen, y_seen = X[seen], y[seen]
-    models = automatic(Task(MEASURE, pos_label=1, random_state=seed), preparation(X_seen))
+    models = automatic(Task(MEASURE, pos_label=1, random_state=seed), preparation(X[seen]))
+    return models, X[seen], y[seen], X[fresh], y[fresh]
+
+
+def one_set(name, seed=0):
+    models, X_seen, y_seen, X_fresh, y_fresh = models_and_rows(name, seed)
     with threadpool_limits(1):
         rounds = [one_round(models, X_seen, y_seen, 1000 * k + seed) for k in range(ROUNDS)]
         nested = {
             k: nested_scores(models[k.removesuffix(OURS)], X_seen, y_seen, rounds[0][0]) for k in models if OURS in k
         }
-        called = {k: clone(v).fit(X_seen, y_seen).predict(X[fresh]) for k, v in models.items()}
-    return reduced(list(models), y_seen, rounds, nested, {k: MEASURE.score(y[fresh], v) for k, v in called.items()})
+        called = {k: clone(v).fit(X_seen, y_seen).predict(X_fresh) for k, v in models.items()}
+    return reduced(list(models), y_seen, rounds, nested, {k: MEASURE.score(y_fresh, v) for k, v in called.items()})
 
 
 def one_round(models, X, y, seed):

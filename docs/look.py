@@ -21,18 +21,20 @@ from pathlib import Path
 WIDTHS = (1280, 390)  # a laptop and a phone
 TALLEST = 12_000  # pixels of a picture; longer pages are cut there
 
-# What sticks out of the page: elements that end right of the window, but not those inside a box that scrolls by itself.
+# What sticks out of the page or is cut: elements that end right of the window, but not those inside a box that scrolls
+# by itself (the article is none: the theme lets it scroll, and hides that it does), and text that its own box hides.
 STICKS_OUT = """
 const wide = document.documentElement.clientWidth;
-const scrolls = e => e && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX)
-  || scrolls(e.parentElement));
+const scrolls = e => e && e.tagName != 'ARTICLE'
+  && (['auto', 'scroll'].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+const hides = e => getComputedStyle(e).overflowX == 'hidden' && e.scrollWidth > e.clientWidth + 1;
+const shown = e => e.checkVisibility() && e.textContent.trim();
 const out = [];
-if (document.documentElement.scrollWidth > wide + 1)
-  for (const e of document.querySelectorAll('article *')) {
-    const r = e.getBoundingClientRect();
-    if (r.right > wide + 1 && r.width > 0 && !scrolls(e))
-      out.push(e.tagName + '.' + e.className + ': ' + e.textContent.slice(0, 60));
-  }
+for (const e of document.querySelectorAll('article *, .prev-next-area *')) {
+  const r = e.getBoundingClientRect();
+  if (r.width > 0 && shown(e) && !scrolls(e) && (r.right > wide + 1 || hides(e)))
+    out.push(e.tagName + '.' + e.className + ': ' + e.textContent.trim().slice(0, 60));
+}
 return [document.documentElement.scrollWidth, wide, out.slice(0, 5)];
 """
 # Sphinx puts the file's name where nobody wrote words. The gallery's small pictures stand beside their titles.
@@ -93,7 +95,7 @@ def pages_of(folder):
 def faults_of_page(driver, address, page, width):
     driver.get(f"{address}/{page}")
     reached, wide, out = driver.execute_script(STICKS_OUT)
-    faults = [f"{page} at {width}: {reached} pixels wide, {'; '.join(out)}"] if reached > wide + 1 else []
+    faults = [f"{page} at {width}: {reached} pixels wide, {'; '.join(out)}"] if reached > wide + 1 or out else []
     if width == max(WIDTHS):
         faults += [f"{page} at {width}: code is cut, {cut}" for cut in driver.execute_script(CUT)]
     return faults + [f"{page}: picture {name} has no words" for name in driver.execute_script(SILENT)]

@@ -183,6 +183,7 @@ TABLES = {
     "comparing": made_comparing.comparing_table,
     "comparing_splits": made_comparing.splits_table,
     "comparing_choice": made_comparing.choice_table,
+    "comparing_rounds": made_comparing.rounds_table,
     "report": made_report.size_table,
     "thresholds": thresholds_table,
     "threshold_rules": made_thresholds.rules,

@@ -1,7 +1,11 @@
 """The tables of the page on `compare`: what was recommended, and how far it is behind the best on fresh rows."""
 
+from itertools import combinations
+
 import numpy as np
 from made_tables import markdown
+
+FOLDS = 5  # of a round
 
 
 def comparing_table(found):
@@ -93,9 +97,94 @@ def _set_for_it(one):
     for name in value:
         gaps = np.subtract(one["folds"][top], one["folds"][name])
         error = np.sqrt((1 / len(gaps) + 1 / (len(gaps) - 1)) * gaps.var(ddof=1))
-        if name.endswith(("threshold", "measure", "(stream)")) and value[top] - value[name] <= error:
+        if _is_set_for_it(name) and value[top] - value[name] <= error:
             near.append(name)
-    return max(near, key=lambda name: (name.endswith(("threshold", "measure", "(stream)")), value[name]))
+    return max(near, key=lambda name: (_is_set_for_it(name), value[name]))
+
+
+def rounds_table(found):
+    """On sets that do not judge: what more rounds of folds change, for all contenders or for those in the race."""
+    sets, rows, gaps, fits = list(found["sets"].values()), [], [], []
+    for said, n_rounds, errors in (
+        ("one round", 1, 1.0),
+        ("three rounds for those within one standard error of the first", 3, 1.0),
+        ("three rounds for those within two", 3, 2.0),
+        ("three rounds for all", 3, np.inf),
+        ("five rounds for all", 5, np.inf),
+    ):
+        chosen = [_raced(one["counts"], n_rounds, errors) for one in sets]
+        behind = [_behind(one, name) for one, (name, _) in zip(sets, chosen, strict=True)]
+        gaps.append([gap for gap, _, _ in behind])
+        held = sum(gap <= error for gap, error, _ in behind)
+        fits.append(np.mean([n for _, n in chosen]))
+        rows.append((said, _mean_and_error(gaps[-1]), f"{held} of {len(sets)}", f"{fits[-1] / fits[0]:.1f}"))
+    said = (
+        f"The second line less the first: {_mean_and_error(np.subtract(gaps[1], gaps[0]))}. What one round says of the "
+        f"difference of two of the four best has a standard deviation over rounds of {_over_rounds(sets):.4f}, on the "
+        f"mean over sets. {_said_of_the_judged(list(found['judged'].values()))}"
+    )
+    head = ("folds", "F1 behind the best, mean", "holds", "fits, of one round")
+    return markdown(head, rows) + "\n\n" + said
+
+
+def _said_of_the_judged(parts):
+    """What the second line did on the ten sets above."""
+    held = [sum(one[key]["behind"] <= one[key]["error"] for one in parts) for key in ("once", "race")]
+    change = _mean_and_error([one["race"]["behind"] - one["once"]["behind"] for one in parts])
+    same = sum(one["race"]["recommended"] == one["once"]["recommended"] for one in parts)
+    ratios = [one["race"]["seconds"] / one["race"]["alone"] for one in parts if one["race"]["alone"]]
+    return (
+        f"On {len(parts)} parts of the ten sets above it held in {held[1]}, one round in {held[0]}; both recommended "
+        f"the same in {same}, and the difference in F1 behind the best is {change}. It took {min(ratios):.1f} to "
+        f"{max(ratios):.1f} times its slowest contender."
+    )
+
+
+def _raced(counts, n_rounds, errors):
+    """Whom `compare` would recommend, and the fits of a fold, where folds are drawn again for those within so many
+    errors of the first."""
+    counts = {name: _parsed(folds) for name, folds in counts.items()}
+    values = {name: np.array([_f1(fold) for fold in folds]) for name, folds in counts.items()}
+    running, fits = list(counts), 0
+    for n in FOLDS * np.arange(1, n_rounds + 1):
+        fits += len({name.removesuffix(", our threshold") for name in running})
+        value = {name: _f1(counts[name][:n].sum(0)) for name in running}
+        first = max(value, key=value.get)
+        behind = {name: value[first] - value[name] for name in running}
+        error = {name: np.sqrt((1 / n + 1 / (FOLDS - 1)) * np.var(values[first][:n] - values[name][:n], ddof=1))
+                 for name in running}  # fmt: skip
+        running = [name for name in running if np.isinf(errors) or behind[name] <= errors * error[name]]
+        if len(running) == 1:
+            break
+    ours = [name for name in running if _is_set_for_it(name) and behind[name] <= error[name]]
+    return first if first in ours or not ours else max(ours, key=value.get), fits
+
+
+def _over_rounds(sets):
+    found = []
+    for one in sets:
+        rounds = {name: _parsed(folds).reshape(-1, FOLDS, 4).sum(1) for name, folds in one["counts"].items()}
+        value = {name: np.array([_f1(counts) for counts in rounds[name]]) for name in rounds}
+        best = sorted(value, key=lambda name: value[name].mean())[-4:]
+        found.append(np.sqrt(np.mean([np.var(value[a] - value[b], ddof=1) for a, b in combinations(best, 2)])))
+    return np.mean(found)
+
+
+def _parsed(folds):
+    return np.array([fold.split() for fold in folds], dtype=int)
+
+
+def _f1(counts):
+    _, fp, fn, tp = counts
+    return 2 * tp / max(2 * tp + fp + fn, 1)
+
+
+def _mean_and_error(values):
+    return f"{np.mean(values):.4f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+
+
+def _is_set_for_it(name):
+    return name.endswith(("threshold", "measure", "(stream)"))
 
 
 def _best_on_the_mean(parts):
@@ -113,7 +202,7 @@ def _by_set(found):
 
 
 def _error(fresh, a, b):
-    return 0.0 if a == b else fresh["errors"].get(f"{a} | {b}") or fresh["errors"][f"{b} | {a}"]
+    return 0.0 if a == b else fresh["errors"].get(f"{a} | {b}", fresh["errors"].get(f"{b} | {a}"))
 
 
 def _behind(fresh, name):

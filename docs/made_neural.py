@@ -34,12 +34,17 @@ def quality_table(found, simulated=False):
                 _summary([np.subtract(r["value"], one[key]) for r, one in zip(ours, theirs, strict=True)])
                 for key in ("exact", "value")
             )
-            rows.append((goal, words, exact[0], " / ".join(exact[1:]), same[0], " / ".join(same[1:])))
+            rows.append((goal, words, exact[0], counts(exact), same[0], counts(same)))
     header = ("goal", "against", "their threshold exact", "won / tied / lost", "their threshold by our rule", "")
     sets = dict.fromkeys(r["set"] for r in records)
     seeds = len(records[0]["value"])
     note = f"{len(sets)} sets ({', '.join(sets)}), {seeds} seeds; thresholds are set on the same rows left out."
     return markdown(header, rows) + f"\n\n{note} A set is won or lost if its mean is two standard errors from 0."
+
+
+def counts(summary):
+    """Won, tied and lost, in one piece: a narrow column would break it at every space."""
+    return "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(summary[1:])
 
 
 def _summary(by_set):

@@ -369,3 +369,14 @@ def test_verbose_says_what_happens(moons, capsys):
     said = capsys.readouterr().out
     assert "round 1: negatives cost 1 times a positive" in said
     assert "NeymanPearsonClassifier: annealed" in said
+
+
+def test_progress_of_a_search(moons, capsys):
+    X, y = moons
+    sy.NeymanPearsonClassifier(0.1, C=[0.1, 1.0], gamma=[0.5, 2.0], verbose=1).fit(X[:200], y[:200])
+    said = capsys.readouterr().err
+    assert "4 of 4" in said or "4/4" in said
+    assert "C = 1, gamma = 2, misses 0." in said
+    assert "best so far 0." in said
+    sy.NeymanPearsonClassifier(0.1, verbose=1).fit(X[:200], y[:200])
+    assert capsys.readouterr().err == ""

@@ -298,3 +298,31 @@ def test_verbose_says_what_the_rows_left_out_said(capsys):
     X, target, groups, _ = matches(0, 500)
     sy.QValueClassifier(0.1, verbose=1, random_state=0).fit(X, target, groups)
     assert "mixture" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_progress_says_which_recipe_without_which_fold(curved):
+    X, target, _, _ = matches(0, 500)
+    folds = tuple(np.arange(500)[k::3] for k in range(3))
+    kernel, seen = (q_value.LandmarkKernel(0.1, 10) if curved else None), []
+    quiet = q_value.solve(X, target, steps.Aim(0.1), folds, kernel=kernel)
+    loud = q_value.solve(X, target, steps.Aim(0.1), folds, kernel=kernel, callback=seen.append)
+    np.testing.assert_array_equal(loud.model(X), quiet.model(X))
+    each = 4 + curved
+    assert {one.n_steps for one in seen} == {4 * each}
+    assert [one.done for one in seen] == list(range(1, len(seen) + 1))
+    assert [one.fold for one in seen[: 3 * each]] == [0] * each + [1] * each + [2] * each
+    assert len(seen) >= 3 * each + 4  # on all rows the kernel is tried only where rows left out ask for it
+    assert (seen[0].best, seen[-1].fold) == (None, None)
+    assert seen[-1].best[1] == max(quiet.held_out.values())
+
+
+def test_progress_of_one_share_and_of_passes(capsys):
+    X, target, _, _ = matches(0, 500)
+    for given, steps_, said in (({"cv": 0.3}, 4, "without fold 1 of 1"), ({"solver": "stochastic"}, 10, "pass 10")):
+        sy.QValueClassifier(0.1, verbose=1, random_state=0, **given).fit(X, target)
+        err = capsys.readouterr().err
+        assert f"{steps_} of {steps_}" in err
+        assert said in err
+    sy.QValueClassifier(0.1, random_state=0).fit(X, target)
+    assert capsys.readouterr() == ("", "")

@@ -35,6 +35,19 @@ const CostBox* boxes(const Matrix& box) {
     return reinterpret_cast<const CostBox*>(box.data());
 }
 
+// Calls a function of Python, which may raise: that ends the path as a signal does.
+class CalledWatch final : public PathWatch {
+public:
+    explicit CalledWatch(nb::handle call) : call_(call) {}
+
+private:
+    void see(double tau, Index models) const override {
+        const nb::gil_scoped_acquire gil;
+        call_(tau, models);
+    }
+    nb::handle call_;  // of the caller, who waits
+};
+
 // name, gamma, coef0, degree, constant, bytes of the cache
 using KernelGiven = std::optional<std::tuple<std::string, double, double, int, double, double>>;
 
@@ -67,12 +80,14 @@ public:
         without_gil([&](const Stop&) { kernel_ = std::make_unique<KernelRowsOf<double>>(*rows_, spec, cache); });
     }
 
-    PathLog trace(std::pair<double, double> range, std::uint64_t seed) {
+    PathLog trace(std::pair<double, double> range, std::uint64_t seed, nb::handle watch) {
         const auto [start, end] = range;
         if (!(start >= 0 && start < end && end <= 1))
             throw std::invalid_argument("a range satisfies 0 <= low < high <= 1");
-        return in_space([&, start = start, end = end](const auto& space, const Stop& stop) {
-            return PathTrace<std::decay_t<decltype(space)>>(space, {given_, start, end, seed}, &stop).trace();
+        const CalledWatch told(watch);
+        const PathProblem problem{given_, start, end, seed, watch.is_none() ? nullptr : &told};
+        return in_space([&](const auto& space, const Stop& stop) {
+            return PathTrace<std::decay_t<decltype(space)>>(space, problem, &stop).trace();
         });
     }
 
@@ -174,13 +189,15 @@ SolverKind knot_solver(const std::string& name) {
 // tau, w, gap, passes, how it ended, and the tau that stayed above tol if one did
 std::tuple<OwnedVector, OwnedMatrix, double, double, int, double> trace_approximately(
     const RowsIn& rows, Doubles y, std::optional<Doubles> weight, double C, std::pair<double, double> range, double tol,
-    const char* solver, std::uint64_t seed) {
+    const char* solver, std::uint64_t seed, nb::handle watch) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "weight");
     if (!(tol > 0)) throw nb::value_error("tol must be positive");
     const auto [start, end] = range;
+    const CalledWatch told(watch);
     const ApproximateProblem problem{
-        y.data(), weight ? weight->data() : nullptr, C, start, end, tol, knot_solver(solver), seed};
+        y.data(), weight ? weight->data() : nullptr, C, start, end, tol, knot_solver(solver),
+        seed,     watch.is_none() ? nullptr : &told};
     ApproximatePath found = without_gil([&](const Stop& stop) {
         return visit(*rows, [&](const auto& x) {
             return ApproximateTrace<std::decay_t<decltype(x)>>(x, problem, &stop).trace();
@@ -219,7 +236,8 @@ void bind_path(nb::module_& m) {
              "box"_a, "kernel"_a.none(),
              "box has the columns low, low_rate, high, high_rate; kernel is (name, gamma, coef0, degree, constant, "
              "cache bytes).")
-        .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "Every kink of the path from one end to the other.")
+        .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "watch"_a = nb::none(),
+             "Every kink of the path from one end to the other; watch(tau, kinks) is called now and then.")
         .def("recover", &PathOn::recover, "log"_a, "tau"_a,
              "The model at each tau, from the nearest checkpoint: w, or the rows' coefficients.")
         .def("walk", &PathOn::walk, "log"_a, "first"_a, "last"_a,
@@ -229,7 +247,7 @@ void bind_path(nb::module_& m) {
              "The largest violation of the optimality conditions at every so many knots.")
         .def_prop_ro("n_computed", &PathOn::n_computed, "Rows of the kernel matrix computed so far.");
     m.def("trace_approximately", &trace_approximately, "rows"_a, "y"_a, "weight"_a.none(), "C"_a, "tau_range"_a,
-          "tol"_a, "solver"_a, "seed"_a,
+          "tol"_a, "solver"_a, "seed"_a, "watch"_a = nb::none(),
           "Knots and models (tau, w) with a certified gap at every tau: tau, w, gap, passes, how it ended, and the tau "
           "that stayed above tol if one did.");
     m.def("score_crossings", &score_crossings, "rows"_a, "norm"_a, "tau"_a, "w"_a, "way"_a,

@@ -25,6 +25,7 @@ struct ApproximateProblem {
     double C, start, end, tol;
     SolverKind solver = SolverKind::coordinate;
     std::uint64_t seed = 0;
+    const PathWatch* watch = nullptr;  // null: nobody
 };
 
 struct ApproximatePath {
@@ -86,6 +87,7 @@ public:
         keep(left);
         while (!waiting.empty()) {
             check(stop_);
+            if (problem_.watch) problem_.watch->at(left.tau, static_cast<Index>(path_.tau.size() + waiting.size()));
             const double gap = largest_gap(left, waiting.back());
             if (gap > problem_.tol && is_worth_splitting(left, waiting.back())) {
                 const Solution middle = between(left, waiting.back());

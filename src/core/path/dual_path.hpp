@@ -52,14 +52,15 @@ public:
         stalled_ = 0;
     }
 
-    // Follows the path up to `end`; with a log every event is written. False if it has met a circle, too many events or
-    // numbers that are not finite, and stays where it is.
-    bool follow(double end, PathLog* log) {
+    // Follows the path up to `end`; with a log every event is written, and who watches is told. False if it has met a
+    // circle, too many events or numbers that are not finite, and stays where it is.
+    bool follow(double end, PathLog* log, const PathWatch* watch = nullptr) {
         StopEvery asked(stop_, S::written_out ? 8 : 1);
         const Index most = events_ + most_events + most_a_row * space_.n_rows();
         Index looks = 0;
         for (Index steps = 1; events_ < most; ++steps) {
             asked();
+            if (watch && log) watch->at(tau(), log->size());
             if (steps % renewal() == 0) model_.sum_forces(side_);
             if (steps % PathModel<S>::polishing == 0) {
                 const double moved = model_.polish();

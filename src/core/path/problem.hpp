@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/rows.hpp"
+#include "path/watch.hpp"
 
 namespace steelyard {
 
@@ -40,7 +41,8 @@ struct PathTargets {
 struct PathProblem {
     PathData data;
     double start, end;
-    std::uint64_t seed = 0;  // of the order of the first coordinate descent
+    std::uint64_t seed = 0;            // of the order of the first coordinate descent
+    const PathWatch* watch = nullptr;  // null: nobody
 };
 
 struct AuditProblem {

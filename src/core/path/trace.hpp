@@ -38,7 +38,7 @@ public:
         log.start_events = path_.events();
         for (Side side : path_.sides()) log.side.push_back(static_cast<std::int8_t>(side));
         log.checkpoints.push_back(path_.model().checkpoint(0, true));
-        path_.follow(problem_.end, &log);
+        path_.follow(problem_.end, &log, problem_.watch);
         log.end = path_.tau();
         log.refactored = path_.model().refactored();
         log.drift =

@@ -84,6 +84,10 @@ class Candidate:
     C: float | None
     gamma: float | None
 
+    def __str__(self) -> str:
+        made = (("C", self.C), ("gamma", self.gamma))
+        return ", ".join(f"{name} = {value:.4g}" for name, value in made if value is not None)
+
 
 @dataclass(frozen=True, eq=False)
 class MachineLearner:

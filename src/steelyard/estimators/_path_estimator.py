@@ -7,6 +7,7 @@ multiplied with what `_path_features` makes of a row. `CostPath` reads it as cla
 from __future__ import annotations
 
 import numbers
+import time
 import warnings
 from typing import Any, Protocol
 
@@ -15,10 +16,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import Rows
-from ..solvers.path.problem import KERNELS, ModelPath, PathKernel
+from ..solvers.path.problem import KERNELS, Callback, ModelPath, PathKernel, State
 from ._kernel import kernel_params
 from ._parameters import ANYTHING, COUNT, FLAG, POSITIVE, RANDOM, Checked, Number, Table, Words
 from ._path_features import Array, Features
+from ._progress import now_and_then
 
 PATH_PARAMETERS: Table = {
     "C": (POSITIVE,),
@@ -59,6 +61,21 @@ class PathEstimator(Checked, BaseEstimator):
     n_iter_: int
     _path: ModelPath
     _features: Features
+
+    def _callback(self) -> Callback | None:
+        """What watches the path: a line a second with how far it is, and the time left if the rest is like what is
+        done."""
+        start = time.perf_counter()
+
+        def say(state: State) -> None:
+            seconds = time.perf_counter() - start
+            rest = f", {seconds * (1.0 / state.share - 1.0):.0f} s left" if state.share > 0.0 else ""
+            print(
+                f"{type(self).__name__}: tau {state.tau:.4g}, {100 * state.share:.0f} % of the range, "
+                f"{state.n_models:,} kinks{rest}"
+            )
+
+        return now_and_then(self.verbose, say)
 
     def _weighted(self, rows: Rows, y: Array, weight: Array | None) -> tuple[Rows, Array, Array | None]:
         """Rows, y and weight without the rows that have none: a row without weight is no row."""

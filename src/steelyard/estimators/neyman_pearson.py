@@ -33,7 +33,7 @@ from ._kernel import kernel_params
 from ._np_learners import Candidate, Finished, Learner, MachineLearner, MinimaxLearner, SignedRows
 from ._np_offset import Judged, OffsetRule, Parts
 from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, SHARE, Checked, ListOf, Number, Table, Words
-from ._progress import now_and_then
+from ._progress import Steps, now_and_then
 
 Array = NDArray[np.float64]
 
@@ -93,7 +93,8 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     random_state : int or RandomState, default=None
         Draws the held-out share, other folds after a search over C or gamma, and a random `init`.
     verbose : int, default=0
-        1 prints a line a second and one at the end, 2 one for every round.
+        1 prints a line a second and one at the end, 2 one for every round; a search over C and gamma shows which of how
+        many it tried, the best so far and the time left.
 
     Attributes
     ----------
@@ -212,11 +213,14 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
             if rule.leaves_out or self._searches or self.solver == "cost-grid":
                 parts = rule.with_folds(parts, random)
             best: tuple[float, Candidate, Any] | None = None
-            for candidate in self._candidates(parts, random):
-                trained = candidate.learner.train()
-                missed = self._missed(parts, candidate.learner, trained) if self._searches else 0.0
-                if best is None or missed < best[0]:
-                    best = missed, candidate, trained
+            tried = len(self._Cs) * len(self._gammas(parts.training))
+            with Steps(self.verbose if self._searches else 0, total=tried) as steps:
+                for candidate in self._candidates(parts, random):
+                    trained = candidate.learner.train()
+                    missed = self._missed(parts, candidate.learner, trained) if self._searches else 0.0
+                    if best is None or missed < best[0]:
+                        best = missed, candidate, trained
+                    steps.step(f"{candidate}, misses {missed:.4f}; best so far {best[0]:.4f}, {best[1]}")
             assert best is not None
             _, candidate, trained = best
             if self._searches and rule.leaves_out:  # not by the folds that chose C and gamma: these flatter them
@@ -245,7 +249,7 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
                 yield Candidate(minimax, method, None, params.get("gamma"))
                 continue
             kernel = Kernel(training.rows, self.kernel, cache_size=self.cache_size, **params)
-            for C in CS if isinstance(self.C, str) else np.atleast_1d(self.C).tolist():
+            for C in self._Cs:
                 problem = NeymanPearsonProblem(
                     kernel, training.y, training.weight, self.max_fpr, float(C), self.ramp, self.tol, self.max_iter,
                     method, first,
@@ -294,6 +298,10 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     @property
     def _searches(self) -> bool:
         return (self.solver != "generative" and not _is_number(self.C)) or self._searches_gamma
+
+    @property
+    def _Cs(self) -> Sequence[float]:
+        return CS if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
 
     @property
     def _searches_gamma(self) -> bool:

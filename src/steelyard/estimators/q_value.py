@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from ._binary import BinaryMixin, Labels, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
 from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, Checked, Number, Table, Words
+from ._progress import Steps
 from ._splits import Splits, Stratum, among, read_cv, reshuffled
 
 Array = NDArray[np.float64]
@@ -95,7 +97,8 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
     random_state : int or RandomState, default=None
         Draws the folds and the landmarks.
     verbose : int, default=0
-        1 prints what the rows left out said.
+        1 shows which recipe is learned without which fold, the best so far and the time left, and prints what the rows
+        left out said.
 
     Attributes
     ----------
@@ -244,9 +247,15 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             rows = bounds(rows)
         if self.solver == "stochastic":
             passes = int(self.max_iter)
-            found = q_value.solve_stochastic(rows, seen, max_q, passes=passes, seed=seed, sample_weight=weight)
+            with Steps(self.verbose, total=passes) as steps:
+                found = q_value.solve_stochastic(
+                    rows, seen, max_q, passes=passes, seed=seed, sample_weight=weight, callback=partial(_tell, steps)
+                )
         else:
-            found = q_value.solve(rows, seen, aim, folds, weight, self._kernel(rows, weight, seed), refit=refit)
+            kernel = self._kernel(rows, weight, seed)
+            with Steps(self.verbose, total=q_value.n_steps(len(folds), refit, kernel)) as steps:
+                watch = partial(_tell, steps) if self.verbose else None  # who watches costs a count of each fold
+                found = q_value.solve(rows, seen, aim, folds, weight, kernel, refit=refit, callback=watch)
         return dataclasses.replace(found, model=dataclasses.replace(found.model, bounds=bounds))
 
     def _folds(
@@ -355,6 +364,12 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _tell(steps: Steps, state: q_value.State) -> None:
+    where = "on all rows" if state.fold is None else f"without fold {state.fold + 1} of {state.n_folds}"
+    best = "" if state.best is None else f", best so far: {state.best[0]} accepts {state.best[1]:.0f} left out"
+    steps.step(f"{state.recipe} {where}{best}")
 
 
 def _warn_of_shared(decoys: Array, trained: Array) -> None:

@@ -21,7 +21,7 @@ out, counts in lists of at least ten decoys, and takes another than the mixture 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ from .steps import Aim, Matches, levelled
 RowNumbers = NDArray[Any]  # of any width: estimators keep 32 bits where these do
 
 CURVED, CURVED_MEAN = "rbf mixture", "rbf mean"
+LEARNED = ("loop", "mixture", "annealed", "firm")  # one after another: these take the time
 DEFAULT = "mixture"  # unless rows left out speak clearly for another
 # Of C, where few rows have many columns that say nothing. On the six designs of benchmarks/qvalue_few.py 0.01 and 1e-3
 # accept the same within chance; 0.1 and 1e-4 less. Far from such rows it loses some percent, and rows left out say so.
@@ -107,6 +108,49 @@ class QValueResult:
         return self.status.solved
 
 
+@dataclass(frozen=True)
+class State:
+    """What a callback sees after each recipe: how many of how many are done, which this was, learned without which of
+    how many folds (None: on all rows), and the targets accepted among the rows left out so far by the best one."""
+
+    done: int
+    n_steps: int
+    recipe: str
+    fold: int | None
+    n_folds: int
+    best: tuple[str, float] | None
+
+
+def n_steps(n_folds: int, refit: bool, kernel: LandmarkKernel | None) -> int:
+    """How often a callback is called, at most: on all rows the kernel is tried only if the rows left out ask for it."""
+    return (n_folds + bool(refit or not n_folds)) * (len(LEARNED) + (kernel is not None))
+
+
+class _Told:
+    """Counts the recipes, and tells a callback if there is one."""
+
+    def __init__(self, callback: Callable[[State], None] | None = None, folds: int = 0, n_steps: int = 0) -> None:
+        self.callback, self.n_folds, self.fold = callback, folds, None if folds == 0 else 0
+        self.done, self.n_steps = 0, n_steps
+        self.best: tuple[str, float] | None = None
+
+    def learned(self, recipe: str) -> None:
+        self.done += 1
+        if self.callback is not None:
+            self.callback(State(self.done, self.n_steps, recipe, self.fold, self.n_folds, self.best))
+
+    def left_out(
+        self, scores: Mapping[str, list[Array]], matches: Matches, folds: list[RowNumbers], cap: float
+    ) -> None:
+        """Another fold is done; `scores` are those of the rows of these folds."""
+        self.fold = len(folds) if len(folds) < self.n_folds else None
+        if self.callback is not None:
+            so_far = {name: np.concatenate(found) for name, found in scores.items()}
+            counts = counted(so_far, matches.take(np.concatenate(folds)), cap)
+            mean = {name: float(count.mean()) for name, count in counts.items()}
+            self.best = max(mean.items(), key=lambda one: one[1])
+
+
 def solve(
     X: Any,
     is_target: Mask,
@@ -115,6 +159,7 @@ def solve(
     sample_weight: Array | None = None,
     kernel: LandmarkKernel | None = None,
     refit: bool = True,
+    callback: Callable[[State], None] | None = None,
 ) -> QValueResult:
     """Learn by every recipe, choose one and set the threshold on the rows left out in turn, and refit on all rows.
 
@@ -129,13 +174,15 @@ def solve(
     True
     """
     matches = Matches.of(Rows.of(X).check_squares().packed(), is_target, sample_weight)
-    judged, models = _judged(matches, aim, folds, kernel)
-    if refit or not folds:
-        models = learn(matches, aim, kernel if judged.recipe in (CURVED, CURVED_MEAN) else None)
+    refit = refit or not folds
+    told = _Told(callback, len(folds), n_steps(len(folds), refit, kernel))
+    judged, models = _judged(matches, aim, folds, kernel, told)
+    if refit:
+        models = learn(matches, aim, kernel if judged.recipe in (CURVED, CURVED_MEAN) else None, told)
     model = models[judged.recipe]
     zero, accepted = judged.cut or threshold(model(matches.rows), matches, aim.max_q)
     model = dataclasses.replace(model, intercept=model.intercept - zero)
-    n_iter = aim.rounds * (len(folds) + bool(refit or not folds))
+    n_iter = aim.rounds * (len(folds) + refit)
     return QValueResult(model, accepted, judged.recipe, judged.held_out, n_iter, status_of(model, accepted, aim.max_q))
 
 
@@ -169,21 +216,32 @@ def most(count: Mapping[str, float], names: Iterable[str]) -> str:
     return max((name for name in names if name in count), key=lambda name: count[name])
 
 
-def learn(matches: Matches, aim: Aim, kernel: LandmarkKernel | None = None) -> dict[str, MatchScore]:
+def learn(
+    matches: Matches, aim: Aim, kernel: LandmarkKernel | None = None, told: _Told | None = None
+) -> dict[str, MatchScore]:
     """The model of every recipe, with the training threshold at 0 and the median decoy at -1."""
     flat = matches.with_ones()
+    told = told or _Told()
 
     def level(w: Array) -> Array:
         return levelled(w, flat, aim.max_q)
 
     loop, column = looped(flat, aim)
+    told.learned("loop")
     mixed = level(steps.mixture(flat, loop, aim))
+    told.learned("mixture")
     climbed = level(steps.annealed(flat, mixed, aim))
+    told.learned("annealed")
     found = {"loop": level(loop), "mixture": mixed, "annealed": climbed, "mean": level(mixed + climbed)}
     firm = steps.mixture(flat, loop, dataclasses.replace(aim, C=FIRM * aim.C))
+    told.learned("firm")
     found |= {"column": level(column), "firm": level(firm)}
     models = {name: MatchScore(w[:-1], float(w[-1])) for name, w in found.items()}
-    return models if kernel is None else models | _curved(matches, models["mixture"], aim, kernel)
+    if kernel is None:
+        return models
+    models |= _curved(matches, models["mixture"], aim, kernel)
+    told.learned(CURVED)
+    return models
 
 
 def looped(flat: Matches, aim: Aim) -> tuple[Array, Array]:
@@ -218,8 +276,9 @@ def _place(matches: Matches, scores: Array, kernel: LandmarkKernel) -> Landmarks
 
 
 def solve_stochastic(
-    X: Any, is_target: Mask, max_q: float, *, passes: int = 5, seed: int = 0, sample_weight: Array | None = None
-) -> QValueResult:
+    X: Any, is_target: Mask, max_q: float, *, passes: int = 5, seed: int = 0, sample_weight: Array | None = None,
+    callback: Callable[[State], None] | None = None,
+) -> QValueResult:  # fmt: skip
     """The stream learner of Gasso et al. (Algorithm 4) under ``D <= q T``, which is ``precision >= 1 / (1 + q)``."""
     cap = Precision() >= 1.0 / (1.0 + max_q)
     problem = Problem(measure=Recall(), constraint=cap, solver=NeymanPearson(), reward="sigmoid", seed=seed)
@@ -228,6 +287,8 @@ def solve_stochastic(
     signs = np.where(is_target, 1, -1).astype(np.int8)
     for number in range(passes):
         learner.learn(matches.rows, signs, matches.weight, Pass(shuffle=True, number=number, disposable=True))
+        if callback is not None:
+            callback(State(number + 1, passes, f"pass {number + 1}", None, 0, None))
     w = learner.direction()  # its own threshold does not matter: the rows are counted here
     zero, accepted = threshold(matches.rows.scores(w), matches, max_q)
     model = MatchScore(w, -zero)
@@ -246,12 +307,12 @@ class _Judged:
 
 
 def _judged(
-    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None
+    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None, told: _Told
 ) -> tuple[_Judged, dict[str, MatchScore]]:
     """And the models learned without the last fold. The scores of all rows by all recipes are gone after this."""
     if not folds:
         return _Judged(DEFAULT, None, {}), {}
-    scores, models = _left_out(matches, aim, folds, kernel)
+    scores, models = _left_out(matches, aim, folds, kernel, told)
     judges = matches.take(np.concatenate(list(folds)))
     counts = counted(scores, judges, aim.max_q)
     recipe = choose(counts)
@@ -260,17 +321,18 @@ def _judged(
 
 
 def _left_out(
-    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None
+    matches: Matches, aim: Aim, folds: Sequence[RowNumbers], kernel: LandmarkKernel | None, told: _Told
 ) -> tuple[dict[str, Array], dict[str, MatchScore]]:
     """The scores of the rows of every fold, one after another, by models learned without it; and the last of these."""
     scores: dict[str, list[Array]] = {}
     models: dict[str, MatchScore] = {}
-    for fold in folds:
+    for k, fold in enumerate(folds):
         rest = np.ones(len(matches.is_target), dtype=bool)
         rest[fold] = False
-        models, rows = learn(matches.take(rest), aim, kernel), matches.rows.take(fold)
+        models, rows = learn(matches.take(rest), aim, kernel, told), matches.rows.take(fold)
         for name, model in models.items():
             scores.setdefault(name, []).append(model(rows))
+        told.left_out(scores, matches, list(folds[: k + 1]), aim.max_q)
     return {name: np.concatenate(found) for name, found in scores.items()}, models
 
 

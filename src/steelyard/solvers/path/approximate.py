@@ -19,7 +19,7 @@ from ..._core import trace_approximately
 from ...rows import Rows
 from ..linear.cost_sensitive import choose_solver, labels_of, weights_of
 from ..status import SOLVED, Ended, Status
-from .problem import Array, check_C, check_range, moved
+from .problem import Array, Callback, check_C, check_range, moved, told
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,7 @@ def trace(
     tol: float = 1e-3,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
+    callback: Callback | None = None,
 ) -> ApproximatePath:
     """The approximate cost path, certified; `y` is -1 or 1.
 
@@ -96,6 +97,7 @@ def trace(
         float(tol),
         choose_solver("hinge", *rows.shape, rows.is_sparse),
         seed % 2**63,
+        told(callback, tau_range),
     )
     short = Status.of(ended, f"the relative gap is {gap:.2g} near tau = {where:.4g}, above tol = {tol:g}")
     return ApproximatePath(np.asarray(tau), np.asarray(w), gap, tol, passes, short if ended != Ended.SOLVED else SOLVED)

@@ -22,7 +22,7 @@ from ...elsewhere.models import Source
 from ...elsewhere.newton import Lockstep
 from ..status import SOLVED, Ended, Status
 from .approximate import ApproximatePath
-from .problem import ModelPath
+from .problem import Callback, ModelPath, State
 
 Array = NDArray[np.float64]
 Tensor = Any
@@ -88,7 +88,14 @@ def certified_gap(at: list[tuple[float, float]], tol: float) -> float:
     return high
 
 
-def trace(data: Source, C: float, tau_range: tuple[float, float], tol: float, seed: int = 0) -> ApproximatePath:
+def trace(
+    data: Source,
+    C: float,
+    tau_range: tuple[float, float],
+    tol: float,
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> ApproximatePath:
     """The path for signed rows, wherever they are, certified."""
     engine, passes = Lockstep(data, "hinge", COURSE.inner * tol, seed=seed), 0.0
 
@@ -105,6 +112,9 @@ def trace(data: Source, C: float, tau_range: tuple[float, float], tol: float, se
         split = [k for k in range(len(knots) - 1) if _is_worth_splitting(knots[k], knots[k + 1], tau_range, tol)]
         if not split:
             break
+        if callback is not None:  # knots come in everywhere at once: the share that is done need not begin at its start
+            open_ = sum(knots[k + 1].tau - knots[k].tau for k in split) / (tau_range[1] - tau_range[0])
+            callback(State(knots[split[0]].tau, 1.0 - open_, len(knots)))
         middles = [(knots[k].tau + knots[k + 1].tau) / 2 for k in split]
         start = np.array([(knots[k].w + knots[k + 1].w) / 2 for k in split])
         knots = sorted([*knots, *solve(middles, start)], key=lambda knot: knot.tau)

@@ -34,6 +34,7 @@ from ..linear.cost_sensitive import labels_of
 from ..status import SOLVED, Ended, Status
 from .problem import (
     Array,
+    Callback,
     PathKernel,
     PathProblem,
     check_C,
@@ -41,6 +42,7 @@ from .problem import (
     merged,
     moved,
     perturbation,
+    told,
     values_of,
 )
 
@@ -163,6 +165,7 @@ def trace(
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     kernel: PathKernel | None = None,
+    callback: Callback | None = None,
 ) -> ExactPath:
     """The exact cost path; `y` is -1 or 1, and rows of weight 0 must have been left out.
 
@@ -180,7 +183,7 @@ def trace(
     box[:, 2] = np.where(positive, full, 0.0)
     box[:, 3] = np.where(positive, -full, full)
     problem = PathProblem(rows, sign, 1.0 + perturbation(rows.n_rows), box, 1.0, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63), tau_range[1])
+    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range)), tau_range[1])
 
 
 def trace_quantiles(
@@ -191,6 +194,7 @@ def trace_quantiles(
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     kernel: PathKernel | None = None,
+    callback: Callback | None = None,
 ) -> ExactPath:
     """The exact path of linear quantile regression over the quantile tau (the paper's section 5)."""
     C, tau_range = check_C(C), check_range(tau_range)
@@ -200,4 +204,4 @@ def trace_quantiles(
     unit = float(np.abs(value).max()) or 1.0
     target = value + unit * perturbation(rows.n_rows)
     problem = PathProblem(rows, np.ones(rows.n_rows), target, box, unit, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63), tau_range[1])
+    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range)), tau_range[1])

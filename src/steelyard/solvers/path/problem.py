@@ -63,6 +63,27 @@ class PathKernel:
     cache_bytes: float = CACHE
 
 
+@dataclass(frozen=True)
+class State:
+    """What a callback sees of a path that grows: up to which tau it is known, what share of the range that is, and how
+    many kinks or knots it has."""
+
+    tau: float
+    share: float
+    n_models: int
+
+
+Callback = Callable[[State], None]
+
+
+def told(callback: Callback | None, tau_range: tuple[float, float]) -> Callable[[float, int], None] | None:
+    """The same for the core."""
+    if callback is None:
+        return None
+    low, high = tau_range
+    return lambda tau, n_models: callback(State(tau, (tau - low) / (high - low), n_models))
+
+
 class ModelPath(Protocol):
     """A piecewise linear path of models over ``start <= tau <= end``."""
 
