@@ -53,7 +53,6 @@ from ._stream_labels import (
     first_labels,
     known_codes,
     known_labels,
-    new_labels,
     signs_and_weight,
 )
 from ._stream_problem import AnyLearner, new_learner, problem_of
@@ -335,7 +334,7 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _new(self, y: Any) -> Labels | ClassLabels:
-        return ClassLabels.of(y) if self.measure.is_lifted else new_labels(y, self.pos_label, self.measure)
+        return ClassLabels.of(y) if self.measure.is_lifted else Labels.of(y, self.pos_label, self.measure)
 
     def _first(self, y: Any) -> Labels | ClassLabels:
         return first_classes(y) if self.measure.is_lifted else first_labels(y, self.pos_label, self.measure)
