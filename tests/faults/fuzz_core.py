@@ -224,7 +224,7 @@ def class_stream(draw):
 
 
 def structural(draw):
-    x = draw.rows()
+    x = draw.rows(values=draw.maybe(0.8))  # whose numbers it sees in the scores
     n = draw.n
     if draw.maybe(0.4):
         search = draw.one_of("counts", "table", "table", "bounds") if draw.maybe() else "counts"
@@ -241,7 +241,7 @@ def structural(draw):
     svm = _core.StructuralSvm(x, positive, loss, _core.StructuralOptions(draw.number(), **how, n_threads=draw.count(1)))
     for _ in range(5):
         svm.step(draw.number(1e-3))
-    svm.weights()
+    svm.weights(), svm.looked
 
 
 def path(draw):
