@@ -62,11 +62,11 @@ def counts_table(found):
 
 
 def border_table(found):
-    """The share of a fit's processor time that goes to looking at X and y."""
+    """The shares of a fit's processor time that go to looking at X and y, and to telling two classes apart."""
     n, d = found["rows"]
 
     def cell(one):
-        return f"{100 * one['share']:.1f} % of {1000 * one['fit']:,.0f} ms"
+        return f"{100 * one['share']:.1f} + {100 * one['share_classes']:.1f} % of {1000 * one['fit']:,.0f} ms"
 
     kinds = list(next(iter(found["fits"].values())))
     rows = [(name, *(cell(fit[kind]) for kind in kinds)) for name, fit in found["fits"].items()]
