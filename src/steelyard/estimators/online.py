@@ -383,8 +383,10 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
             raise InfeasibleError(status.where)
 
     def _explain(self, error: BadRowError, rows: Rows) -> NoReturn:
+        fault, first = rows.core.first_fault(rows.cores)  # the loop reads rows in an order of its own
+        row = error.row if fault in ("", "unordered") else first
         intact = f"Nothing of this chunk was learned and {type(self).__name__} is as it was before it"
-        raise ValueError(f"{explain(rows.source, error.row)}. {intact}") from None
+        raise ValueError(f"{explain(rows.source, row)}. {intact}") from None
 
     def _message(self, learner: AnyLearner) -> str:
         if not self.verbose:
