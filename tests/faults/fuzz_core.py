@@ -24,7 +24,7 @@ from faults.odd_arguments import Draw
 from steelyard import _core
 from steelyard.measures.stages import stages
 
-EACH = 40  # tries in a fork
+EACH = 200  # tries in a fork: a third of the time was forking with 40
 PATIENCE = 20  # seconds of a processor for a try: the data are of a few rows
 WAITING = 30  # times as many by the clock, for a try that waits for nothing
 MEMORY = 3 << 30  # bytes: who says two thousand million columns means them, and is told that there is no memory
