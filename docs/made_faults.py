@@ -62,16 +62,45 @@ def counts_table(found):
 
 
 def border_table(found):
-    """The share of a fit's processor time that goes to looking at X and y."""
+    """The shares of a fit's processor time that go to looking at X and y, and to telling two classes apart."""
     n, d = found["rows"]
 
     def cell(one):
-        return f"{100 * one['share']:.1f} % of {1000 * one['fit']:,.0f} ms"
+        return f"{100 * one['share']:.1f} + {100 * one['share_classes']:.1f} % of {1000 * one['fit']:,.0f} ms"
 
     kinds = list(next(iter(found["fits"].values())))
     rows = [(name, *(cell(fit[kind]) for kind in kinds)) for name, fit in found["fits"].items()]
     return markdown((f"fit of {n:,} x {d}", *kinds), rows)
 
 
-TABLES = {"inputs": inputs_table, "inputs_counts": counts_table, "border": border_table}
+def fuzz_table(found):
+    """How long each function of the fuzzer has run, those with the most first."""
+    bindings = sorted(found["bindings"].items(), key=lambda one: -one[1]["seconds"])
+    rows = [
+        (f"`{name}`", f"{one['seconds']:,.0f}", f"{one['tries']:,.0f}", f"{one['answered']:,.0f}", len(one["crashed"]))
+        for name, one in bindings
+    ]
+    return markdown(("odd calls of", "seconds of a processor", "tries", "answered", "crashed or hung"), rows)
+
+
+def no_memory_table(found):
+    """For each model what came of failing allocations, its calls together."""
+
+    def cell(calls):
+        if calls is None:
+            return ""
+        tried, wrong = sum(one["tried"] for one in calls.values()), sum(len(one["wrong"]) for one in calls.values())
+        return f"{tried:,}" + (f", **{wrong} wrong**" if wrong else "")
+
+    rows = [(name, cell(one.get("core")), cell(one.get("all"))) for name, one in found["models"].items()]
+    return markdown(("model", "failures in the core", "in the whole process"), rows)
+
+
+TABLES = {
+    "inputs": inputs_table,
+    "inputs_counts": counts_table,
+    "border": border_table,
+    "fuzz": fuzz_table,
+    "no_memory": no_memory_table,
+}
 FROM = {"inputs_counts": "inputs"}

@@ -200,6 +200,12 @@ def test_the_first_bad_row_is_named_whatever_the_threads():
         assert rows.core.first_fault(threads) == ("not finite", 17_000)
 
 
+def csr_of(data, indices, indptr, d):
+    made = sp.csr_matrix((len(indptr) - 1, d))
+    made.data, made.indices, made.indptr = data, indices, indptr
+    return made
+
+
 def first_fault(X):
     """(fault, row) by looking at each row: outside or not finite before unordered, and the first row of each."""
     unordered = ("", -1)
@@ -236,6 +242,8 @@ def test_faults_of_sparse_rows_are_found_where_they_are(index):
                 X.indices[k] = rng.integers(d)
         found = _core.Rows.csr(X.data, X.indices, X.indptr, d).first_fault(1)
         assert found == first_fault(X)
+        shape = csr_of(np.ones(X.nnz), X.indices, X.indptr, d)  # numbers are not looked at
+        assert _core.Rows.csr(X.data, X.indices, X.indptr, d).first_fault(1, False) == first_fault(shape)
         seen.add(found[0])
     assert seen == {"", "outside", "not finite", "unordered"}
 
@@ -244,3 +252,14 @@ def test_an_empty_row_does_not_hide_the_next():
     """Columns 3 | none | 1, 0: they fall twice, once from row to row and once in the last."""
     rows = _core.Rows.csr(np.ones(3), np.array([3, 1, 0]), np.array([0, 1, 1, 3]), 4)
     assert rows.first_fault(1) == ("unordered", 2)
+
+
+def test_numbers_are_left_to_who_looks_at_scores():
+    X = np.ones((4, 2))
+    X[2, 1] = np.nan
+    rows = Rows.of(X, check="columns")
+    assert np.isnan(rows.scores([1.0, 0.0])[2])
+    with pytest.raises(ValueError, match="NaN: row 2, column 1"):
+        rows.checked()
+    with pytest.raises(ValueError, match="names column 9"):
+        Rows.of(csr_of(np.ones(1), np.array([9]), np.array([0, 1]), 2), check="columns")

@@ -15,7 +15,7 @@ or on the machines of a cluster, whoever answers it can be trained on.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from . import _core
 from .threads import available_cores
 
 Array = NDArray[np.float64]
+Check = bool | Literal["columns"]
 
 SPARSE_BELOW = 0.15  # share of non-zeros under which dense rows are faster as CSR (benchmarks/batch.py, a9a and w8a)
 WORTH_A_THREAD = 1 << 20  # numbers: a millisecond for one thread, which takes 0.05 to start another
@@ -71,13 +72,14 @@ class Rows:
         self.constant = constant
 
     @classmethod
-    def of(cls, X: Any, *, name: str = "X", check: bool = True) -> Rows:
-        """X as rows. ``check=False`` leaves numbers and columns to a loop that looks at them as it reads them."""
+    def of(cls, X: Any, *, name: str = "X", check: Check = True) -> Rows:
+        """X as rows. ``check=False`` leaves numbers and columns to a loop that looks at them as it reads them,
+        ``check="columns"`` the numbers to who looks at the scores, which are NaN or infinite where these are."""
         if isinstance(X, Rows):
             return X
         source = _csr(X, name) if sp.issparse(X) else _dense(X, name)
         rows = cls(source, _in_core(source))
-        return rows._checked(name) if check else rows
+        return rows.checked(name, values=check is True) if check else rows
 
     # -- views --------------------------------------------------------------------------------------------------
     def take(self, which: Any) -> Rows:
@@ -160,9 +162,9 @@ class Rows:
             raise ValueError(f"X has values whose squares overflow, in row {row}: scale the columns (StandardScaler)")
         return self
 
-    # -- inside -------------------------------------------------------------------------------------------------
-    def _checked(self, name: str) -> Rows:
-        fault, row = self.core.first_fault(self.cores)
+    def checked(self, name: str = "X", *, values: bool = True) -> Rows:
+        """These rows, with columns in order, if all numbers are finite; ``values=False`` does not look at them."""
+        fault, row = self.core.first_fault(self.cores, values)
         if not fault:
             return self
         if fault == "unordered":  # and nothing worse: scipy may be let loose on it
@@ -172,6 +174,7 @@ class Rows:
             return Rows(source, _in_core(source))
         raise ValueError(explain(self.source, row, name))
 
+    # -- inside -------------------------------------------------------------------------------------------------
     def __reduce__(self) -> Any:
         return _again, (self.source, self.which, self.constant)
 

@@ -54,7 +54,7 @@ void check(const R& rows, const char* what) {
         expect(scores[0] == 321 && scores[1] == 654, what);
         expect(sums[0] == 9 && sums[1] == 12 && sums[2] == 15, what);
         expect(squares[0] == 14 && squares[1] == 77, what);
-        expect(find_fault(rows, never, n_threads).row < 0, what);
+        expect(find_fault(rows, never, {n_threads}).row < 0, what);
     }
 }
 

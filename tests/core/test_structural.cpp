@@ -105,9 +105,29 @@ static void test_cutting_planes() {
     expect(close(now.primal, 8.0 / 9.0) && now.dual <= now.primal + 1e-12 && close(now.dual, now.primal), "w = 4/3");
 }
 
+// In at most two steps: the sum of a cut, or the scores that follow it, are no numbers.
+static void test_values_that_are_none_are_seen() {
+    const bool positive[] = {true, true, false, false};
+    const Stop nobody;
+    for (const double value : {1.0, std::nan(""), HUGE_VAL, -HUGE_VAL})
+        for (int at = 0; at < 4; ++at) {
+            double x[] = {2, 1, -1, -2};
+            x[at] = value;
+            StructuralSvm svm(DenseRows<double>{x, 4, 1}, positive, f1(4), StructuralOptions{});
+            bool refused = false;
+            try {
+                for (int k = 0; k < 2; ++k) svm.step(0, nobody);
+            } catch (const std::logic_error&) {  // of a domain, or an argument
+                refused = true;
+            }
+            expect(refused == !std::isfinite(value) && svm.looked() == !refused, "a value that is no number");
+        }
+}
+
 int main() {
     test_searches_equal_the_table();
     test_ranges_hold_values_and_slopes();
     test_cutting_planes();
+    test_values_that_are_none_are_seen();
     return verdict();
 }

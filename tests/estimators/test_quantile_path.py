@@ -1,6 +1,7 @@
 """QuantilePath: every quantile is the regression of that quantile, and what it promises beyond scikit-learn's contract."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import steelyard as sy
 from reference.quantile_path import objective, pinball, quantile_programme
+from steelyard.solvers.status import Ended, Status
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 4))
@@ -195,3 +197,11 @@ def test_float32_rows_stay_float32_and_overflowing_costs_are_refused():
     np.testing.assert_allclose(ours.predict(narrow, [0.2, 0.8]), plain.predict(narrow, [0.2, 0.8]), atol=1e-8)
     with pytest.raises(ValueError, match="too large to compute with"):
         sy.QuantilePath(C=1e306).fit(narrow, Y[TRAIN])
+
+
+def test_a_path_that_rounding_has_ended_says_so_where_it_is_asked_beyond_its_end():
+    """As that of rows times 1e30 in float32, at 0.035 on one processor."""
+    model = sy.QuantilePath(C=0.1).fit(X[:60], Y[:60])
+    model._path, model.tau_range_ = SimpleNamespace(status=Status(Ended.TROUBLE, "rows tie")), (0.0, 0.035)
+    with pytest.raises(ValueError, match=r"tau in \[0, 0.035\]; numerical trouble: rows tie: scale the columns of X"):
+        model.predict(X)

@@ -3,12 +3,16 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.utils.validation import validate_data
 
 import steelyard as sy
-from steelyard.estimators._border import as_before, rows_and_y
+from steelyard.estimators._binary import encode_labels
+from steelyard.estimators._border import KINDS, as_before, rows_and_y
 from steelyard.estimators._parameters import (
     COUNT,
     FLAG,
@@ -23,6 +27,7 @@ from steelyard.estimators._parameters import (
     check_parameter,
 )
 from steelyard.estimators._splits import Stratum, read_cv, reshuffled
+from steelyard.rows import Rows
 
 IS_POSITIVE = np.arange(40) % 4 == 0
 ROWS = Stratum.of(IS_POSITIVE)
@@ -167,3 +172,95 @@ def test_broken_sparse_rows_never_reach_scipys_conversions(kind):
     (X.row if kind is sp.coo_matrix else X.indices)[2] = 10**8
     with pytest.raises(ValueError):  # noqa: PT011 - the words are scipy's own for two of the three
         rows_and_y(sy.StructuralSVM(), X, np.arange(6) % 2)
+
+
+# -- plain arrays, which scikit-learn need not look at --------------------------------------------------------------
+TABLE = np.random.default_rng(0).normal(size=(6, 3))
+TWO = np.array([0, 1, 0, 1, 1, 0])
+PLAIN = {
+    "float64": (TABLE, TWO),
+    "float32": (TABLE.astype(np.float32), TWO.astype(bool)),
+    "columns first": (np.asfortranarray(TABLE), TWO.astype(np.uint8)),
+    "words": (TABLE, np.array(["a", "b"])[TWO]),
+    "CSR": (sp.csr_matrix(TABLE), TWO),
+    "CSR array": (sp.csr_array(TABLE), TWO),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_plain_arrays_are_taken_as_scikit_learn_would(kind, monkeypatch):
+    X, y = PLAIN[kind]
+    with monkeypatch.context() as patch:
+        patch.setattr("steelyard.estimators._border.validate_data", lambda *_args, **_kwargs: pytest.fail("asked"))
+        model = sy.OnlineClassifier()
+        rows, labels = rows_and_y(model, X, y)
+    looked_at = sy.OnlineClassifier()
+    wanted, column = validate_data(looked_at, X, y, **KINDS)
+    assert vars(model) == vars(looked_at)
+    assert labels.dtype == column.dtype
+    np.testing.assert_array_equal(labels, column)
+    np.testing.assert_array_equal(rows.scores(np.eye(3)), Rows.of(wanted).scores(np.eye(3)))
+
+
+NOT_PLAIN = {
+    "names": (pd.DataFrame(TABLE, columns=list("abc")), TWO, None),
+    "whole numbers": (np.ones((6, 3), dtype=int), TWO, None),
+    "the other byte order": (TABLE.astype(">f8"), TWO, None),
+    "a matrix in a file": (None, TWO, None),
+    "labels of a column": (TABLE, TWO[:, None], "1d array was expected"),
+    "labels too few": (TABLE, TWO[:5], "inconsistent numbers of samples"),
+    "labels that are NaN": (TABLE, np.where(TWO, 1.0, np.nan), "NaN"),
+    "no rows": (TABLE[:0], TWO[:0], "0 sample"),
+    "no columns": (TABLE[:, :0], TWO, "0 feature"),
+    "no labels": (TABLE, None, "requires y"),
+    "one dimension": (TABLE[0], TWO[:3], "2D array"),
+}
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.parametrize("kind", NOT_PLAIN)
+def test_all_others_are_looked_at_by_scikit_learn(kind, tmp_path):
+    X, y, message = NOT_PLAIN[kind]
+    if kind == "a matrix in a file":
+        X = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=(6, 3))
+    model = sy.OnlineClassifier()
+    if message is None:
+        rows_and_y(model, X, y)
+        assert model.n_features_in_ == 3
+        assert list(getattr(model, "feature_names_in_", [])) == (["a", "b", "c"] if kind == "names" else [])
+    else:
+        with pytest.raises((ValueError, DataConversionWarning), match=message):
+            rows_and_y(model, X, y)
+        assert not hasattr(model, "feature_names_in_")
+
+
+def test_names_are_compared_and_forgotten_as_by_scikit_learn():
+    model = sy.OnlineClassifier()
+    rows_and_y(model, *NOT_PLAIN["names"][:2])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        rows_and_y(model, TABLE, TWO, reset=False)
+    rows_and_y(model, TABLE, TWO)
+    assert not hasattr(model, "feature_names_in_")
+    rows_and_y(model, TABLE, TWO, reset=False)
+    with pytest.raises(ValueError, match="X has 2 features, but OnlineClassifier is expecting 3 features"):
+        rows_and_y(model, TABLE[:, :2], TWO, reset=False)
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint16, np.int64])
+@pytest.mark.parametrize("pos_label", [None, 0])
+def test_two_whole_numbers_are_told_apart_as_sorting_does(kind, pos_label):
+    y = TWO.astype(kind)
+    classes, is_positive, positive = encode_labels(y, pos_label)
+    assert classes.dtype == kind
+    assert classes.tolist() == np.unique(y).tolist()
+    np.testing.assert_array_equal(is_positive, y == (1 if pos_label is None else 0))
+    assert positive == (1 if pos_label is None else 0)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [([0, 1, 2], "y holds 3 classes"), ([1, 1, 1], "only one class, 1"), ([True, True], "only one class, True")],
+)
+def test_one_or_three_whole_numbers_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        encode_labels(np.array(y))

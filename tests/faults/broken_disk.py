@@ -28,18 +28,19 @@ from steelyard.streams.checkpoint import Checkpoint, previous
 
 COUNTED = ("open", "write", "fsync", "link", "replace")
 DONE, REFUSED, UNHARMED, WRONG = 0, 3, 4, 5  # how a child ends: UNHARMED by a fault that the call does not have
+MUST_FAIL = {"ENOSPC": ("write", "fsync", "replace"), "EIO": ("write", "fsync", "replace"), "short": ("write",),
+             "lie": ("write",)}  # fmt: skip
 
 
 def break_disk(how, at):
-    """From now on: the `at`-th of the counted calls of this process goes wrong."""
+    """From now on: the `at`-th of the counted calls of this process goes wrong; what comes back lists all of them."""
     calls = {name: getattr(os, name) for name in COUNTED}
-    count = 0
+    seen = []
 
     def replaced(name):
         def call(*args, **options):
-            nonlocal count
-            count += 1
-            if count != at or (how in ("ENOSPC", "EIO") and name == "open"):
+            seen.append(name)
+            if len(seen) != at or (how in ("ENOSPC", "EIO") and name == "open"):
                 return calls[name](*args, **options)
             if how == "kill before":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -61,7 +62,14 @@ def break_disk(how, at):
 
     for name in COUNTED:
         setattr(os, name, replaced(name))
-    return lambda: count
+    return seen
+
+
+def came_through(seen, how, at):
+    """How a child ends that was told of no error."""
+    if len(seen) < at:
+        return DONE
+    return WRONG if seen[at - 1] in MUST_FAIL.get(how, ()) else UNHARMED
 
 
 def in_child(task):
@@ -121,12 +129,12 @@ def saving(how, folder):
 
 
 def _save(how, at, model, path):
-    count = break_disk(how, at)
+    seen = break_disk(how, at)
     try:
         sy.save(model, path)
     except OSError:
         return REFUSED
-    return DONE if count() < at else UNHARMED
+    return came_through(seen, how, at)
 
 
 # -- checkpoints ----------------------------------------------------------------------------------------------------
@@ -151,7 +159,7 @@ def bits(model):
 
 
 def checkpoints(how, folder, n_chunks):
-    """Killed at the n-th call of a run with checkpoints; then called again."""
+    """Killed at the n-th call of a run with checkpoints, or that call fails; then the run is called again."""
     whole = bits(learn(None, n_chunks))
     path, wrong, at = os.path.join(folder, "run.ckpt"), [], 0
     while True:
@@ -160,15 +168,20 @@ def checkpoints(how, folder, n_chunks):
             os.unlink(os.path.join(folder, file))
 
         def task(at=at):
-            break_disk(how, at)
-            learn(path, n_chunks)
-            return DONE
+            seen = break_disk(how, at)
+            try:
+                learn(path, n_chunks)
+            except OSError:
+                return REFUSED
+            return came_through(seen, how, at)
 
         code = in_child(task)
+        if not how.startswith("kill"):
+            wrong += _left(folder, at)
         wrong += _resumed(path, n_chunks, whole, at)
         if code == DONE:
             return at, wrong
-        if code != -signal.SIGKILL:
+        if code not in ((-signal.SIGKILL,) if how.startswith("kill") else (REFUSED, UNHARMED)):
             wrong.append([at, code])
 
 
@@ -206,9 +219,12 @@ def _resumed(path, n_chunks, whole, at):
     wrong = [] if _loads(path) else [[at, "nothing loads", os.listdir(folder)]]
     if bits(learn(path, n_chunks)) != whole:
         wrong.append([at, "other bits"])
-    if not set(os.listdir(folder)) <= {"run.ckpt", "run.ckpt.previous"}:
-        wrong.append([at, "left", os.listdir(folder)])
-    return wrong
+    return wrong + _left(folder, at)
+
+
+def _left(folder, at):
+    left = sorted(set(os.listdir(folder)) - {"run.ckpt", "run.ckpt.previous"})
+    return [[at, "left", left]] if left else []
 
 
 def main(folder, n_kills, n_chunks, *cases):

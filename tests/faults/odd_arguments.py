@@ -73,8 +73,9 @@ class Draw:
                 x[k] = self.one_of(-1, high, high + 5, np.iinfo(kind).max, np.iinfo(kind).min)
         return x
 
-    def rows(self):
-        """Rows that the core has found in order, as `steelyard.rows` asks it to; views among them."""
+    def rows(self, values=True):
+        """Rows that the core has found in order, as `steelyard.rows` asks it to; views among them. Without `values`
+        their numbers have not been looked at."""
         kind = self.one_of(np.float64, np.float32)
         X = self.matrix(self.n, self.d)[:1000].astype(kind)  # the core would look at each of 2^58 rows of nothing
         if self.maybe(0.5):
@@ -87,7 +88,7 @@ class Draw:
             values = self.numbers(stored).astype(kind)
             width = self.one_of(self.count, self.index)(self.d)
             made = _core.Rows.csr(values, columns, starts.astype(self.one_of(np.int32, np.int64)), width)
-        if made.first_fault(self.count(1))[0] not in ("", "unordered"):
+        if made.first_fault(self.count(1), values)[0] not in ("", "unordered"):
             raise ValueError("not in order")
         if self.maybe(0.2):
             made = made.view(self.whole(self.n, made.n_rows, np.int64), self.one_of(0.0, 1.0))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import steelyard as sy
@@ -83,3 +84,31 @@ def test_columns_that_never_varied_do_not_decide():
     with pytest.warns(UserWarning, match="infeasible"):
         model = sy.QValueClassifier(0.2).fit(np.ones((120, 4)), Y)
     assert np.abs(model.decision_function(X)).max() < 100.0
+
+
+OWN = ("measure", "online", "path", "structural", "np", "q-value")  # whose X nobody else reads
+BROKEN = {
+    "dense": lambda A: A,
+    "float32": lambda A: A.astype(np.float32),
+    "columns first": np.asfortranarray,
+    "CSR": sp.csr_matrix,
+    "CSC": sp.csc_matrix,
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("kind", BROKEN)
+def test_the_first_number_that_is_none_is_named_with_its_place_and_what_to_do(name, kind):
+    bad = X.copy()
+    bad[[70, 7], [1, 2]] = np.nan, -np.inf
+    bad = BROKEN[kind](bad)
+    words = r"^Input X contains infinity or a value too large for float\d\d: row 7, column 2\. Drop or impute such rows"
+    model = MADE[name]()
+    with pytest.raises(ValueError, match=words):
+        model.fit(bad, Y)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=words):
+        model.predict(bad)
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(bad, Y)

@@ -51,6 +51,13 @@ def grid(tol=1e-3, costs=((1.0, 1.0),), C=(1.0,)):
     return made
 
 
+def endless(costs=((1.0, 2.0),), weight=None, loss="logistic"):
+    """With as many passes as there may be."""
+    made = grid(costs=costs)
+    made.max_passes, made.loss = 1e308, loss
+    return _core.solve_cost_grid(rows(), SIGNS, weight, made)
+
+
 def risks(y=SIGNS, weight=None):
     return _core.ClassRisks(rows(), y, weight, "hinge", 1)
 
@@ -92,6 +99,9 @@ ENDED = {
     "a grid on rows without columns": lambda: len(
         _core.solve_cost_grid(_core.Rows.dense(np.zeros((6, 0), dtype=np.float32)), SIGNS, None, grid())
     ),
+    "a cost below zero": lambda: endless(costs=[(-1e308, 2.0)]),
+    "a weight below zero": lambda: endless(weight=np.array([1.0, 1.0, -1e308, 1.0, 1.0, 1.0])),
+    "a cost of NaN": lambda: endless(costs=[(np.nan, 2.0)], loss="squared_hinge"),
     "a tolerance of NaN": lambda: _core.solve_cost_grid(rows(), SIGNS, None, grid(tol=np.nan)),
     "a tolerance of minus infinity": lambda: _core.trace_approximately(
         rows(), SIGNS, None, 1.0, (0.1, 0.9), -np.inf, "coordinate_first", 0

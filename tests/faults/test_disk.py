@@ -16,8 +16,8 @@ from faults import FULL
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow
 N_KILLS, N_CHUNKS = (500, 12) if FULL else (20, 3)
-MODEL = [f"model: {how}" for how in ("kill before", "kill after", "ENOSPC", "EIO", "short", "half", "lie")]
-CHECKPOINT = [f"checkpoint: {how}" for how in ("kill before", "kill after")]
+FAULTS = ("kill before", "kill after", "ENOSPC", "EIO", "short", "half", "lie")
+MODEL, CHECKPOINT = ([f"{what}: {how}" for how in FAULTS] for what in ("model", "checkpoint"))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_a_model_is_saved_or_the_old_one_is_there(tried):
     assert min(tried[name] for name in MODEL) >= 10
 
 
-def test_a_killed_run_goes_on_from_its_checkpoint_with_the_same_bits(tried):
+def test_a_run_that_was_killed_or_had_a_broken_disk_goes_on_from_its_checkpoint_with_the_same_bits(tried):
     assert min(tried[name] for name in CHECKPOINT) > 25
 
 

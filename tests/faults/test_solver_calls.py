@@ -1,11 +1,13 @@
 """Solvers called directly, without an estimator's checks: an error or a right answer, and no certificate that is none."""
 
+import contextlib
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import reference.cost_sensitive as reference
 from faults.inputs import in_fork
 from steelyard.solvers import cost_sensitive
 from steelyard.solvers.kernel import smo
@@ -161,6 +163,38 @@ def test_no_C_makes_a_certificate_that_is_none(name, C):
             return "answered", str(status)
 
     assert in_fork(run)[0] in ("refused", "answered")
+
+
+BY_LOSS = ("coordinate", "newton", "bundle")
+ODD_WEIGHTS = {
+    "none": None,
+    "zeros": np.where(np.arange(N) % 3 == 0, 0.0, 1.0),
+    "apart": np.where(np.arange(N) % 3 == 0, 1e-12, 1.0),
+    "one row": np.where(np.arange(N) == 5, 1e6, 1e-6),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weights", ODD_WEIGHTS)
+@pytest.mark.parametrize("loss", cost_sensitive.LOSSES)
+def test_what_is_called_solved_is_within_its_gap(loss, weights):
+    """The objective is that of the model, and no model of anybody lies below the bound that the gap says."""
+    weight = ODD_WEIGHTS[weights]
+    solved = 0
+    for C in (1e-300, 1e-30, 1e-6, 1.0, 1e6, 1e30, 1e308):
+        found = []
+        for solver in BY_LOSS:
+            with contextlib.suppress(ValueError):
+                found.append(grid(solver, loss)(weight=weight, C=C))
+        cost = reference.row_costs(Y, 1.0, 2.0, C, weight)
+        values = [reference.objective(X, Y, one.w, cost, loss) for one in found]
+        for one, value in zip(found, values, strict=True):
+            if one.converged:
+                solved += 1
+                assert one.gap <= 1e-3
+                assert one.objective == pytest.approx(value, rel=1e-9, abs=0.0), (C, one.solver)
+                assert one.objective * (1.0 - one.gap) <= min(values) * (1.0 + 1e-9), (C, one.solver)
+    assert solved >= 9
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name not in WITHOUT_WEIGHTS])

@@ -91,3 +91,13 @@ def test_soft_bounds_by_their_formula(kind):
 def test_a_bound_that_is_none_is_refused(bound):
     with pytest.raises(ValueError, match="bound must be"):
         sy.QValueClassifier(bound=bound).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_far_beyond_the_reach_of_tiny_columns_are_at_their_bound():
+    tiny = 5e-324 * np.arange(9.0)[:, None]
+    soft = Soft.of(Rows.of(tiny), 3.0)
+    found = soft(Rows.of([[-1.0], [0.0], [1.0]])).source.ravel()
+    assert (np.isfinite(found) & (np.abs(found) < 1e-300)).all()
+    assert found[0] <= found[1] <= found[2]
+    assert found[1] == 0.0

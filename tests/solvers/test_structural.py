@@ -275,3 +275,36 @@ def test_bad_parameters_are_refused(kwargs, message):
         solve(X, Y, "f1", **kwargs)
     with pytest.raises(ValueError, match="both classes; got 0 positives"):
         solve(X, np.zeros(len(X), dtype=bool), "f1")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, csr_matrix])
+@pytest.mark.parametrize("max_iter", [1, 2000])
+def test_a_number_that_is_none_is_named_wherever_it_is(value, kind, max_iter):
+    """Nobody looks for it: the scores of the second cut are none, the slope of the first, or there was one cut only."""
+    rng = np.random.default_rng(0)
+    for row, column in ((0, 0), (17, 1), (len(X) - 1, 2), *rng.integers(0, [len(X), X.shape[1]], (20, 2))):
+        broken = np.array(X)
+        broken[row, column] = value
+        broken = kind(broken) if kind is csr_matrix else broken.astype(kind)
+        with pytest.raises(ValueError, match=f"Input X contains (NaN|infinity.*): row {row}, column {column}"):
+            solve(broken, Y, "kld", max_iter=max_iter)
+
+
+def test_finite_numbers_whose_scores_overflow_are_another_matter():
+    """The squares of the slope of the first cut overflow, or the scores of the second."""
+    with pytest.raises(ValueError, match="scale the features"):
+        solve(1e300 * X, Y, "kld")
+
+
+def test_columns_are_looked_at_before_anything_else():
+    broken = csr_matrix(X)
+    broken.indices[5] = 10**6
+    with pytest.raises(ValueError, match="names column 1000000"):
+        solve(broken, Y, "kld")
+    wanted, turned = solve(csr_matrix(X), Y, "kld"), csr_matrix(X)
+    for i in range(len(Y)):
+        part = slice(turned.indptr[i], turned.indptr[i + 1])
+        turned.indices[part], turned.data[part] = turned.indices[part][::-1].copy(), turned.data[part][::-1].copy()
+    turned.has_sorted_indices = False
+    np.testing.assert_array_equal(solve(turned, Y, "kld").coef, wanted.coef)

@@ -111,18 +111,26 @@ struct Fault {
     Index row = -1;
 };
 
+// How to look: `values` is off where somebody else will see numbers that are not finite.
+struct Looking {
+    int n_threads = 1;
+    bool values = true;
+};
+
 // The first row with a column outside the matrix or a value that is not finite; if there is none, the first whose
 // columns do not rise.
 struct FaultIn {
+    bool values;
+
     template <class R>
-    STEELYARD_CLONES static void block(const R& rows, Index begin, Index end, Fault& bad, Fault& unordered) {
+    STEELYARD_CLONES void block(const R& rows, Index begin, Index end, Fault& bad, Fault& unordered) const {
         if constexpr (!R::is_dense)
             if (!rows.which && in_order(rows, begin, end)) return;
         for (Index i = begin; i < end && bad.row < 0; ++i) {
             const auto x = rows.row(i);
             if (!x.inside(rows.n_stored))
                 bad = {"outside", i};
-            else if (!is_finite(x))
+            else if (values && !is_finite(x))
                 bad = {"not finite", i};
             else if (unordered.row < 0 && !rises(x))
                 unordered = {"unordered", i};
@@ -132,10 +140,10 @@ struct FaultIn {
     // Whether all is well with a block of sparse rows, taken as one long row: most are, and short ones one by one take
     // five times as long. Columns may fall from one row to the next, and nowhere else.
     template <class T>
-    static STEELYARD_INLINE bool in_order(const SparseRows<T>& rows, Index begin, Index end) {
+    STEELYARD_INLINE bool in_order(const SparseRows<T>& rows, Index begin, Index end) const {
         const Index first = rows.starts[begin];
         const SparseRow<T> all{rows.values + first, rows.columns.from(first), rows.starts[end] - first};
-        if (!all.inside(rows.n_stored) || !is_finite(all)) return false;
+        if (!all.inside(rows.n_stored) || (values && !is_finite(all))) return false;
         return all.columns.visit([&](const auto* at) STEELYARD_INLINE_LAMBDA {
             Index falls = 0;
             for (Index k = 1; k < all.size; ++k) falls += at[k - 1] >= at[k];
@@ -162,7 +170,8 @@ struct FaultIn {
 };
 
 template <class R>
-Fault find_fault(const R& rows, const Stop& stop, int n_threads = 1) {
+Fault find_fault(const R& rows, const Stop& stop, const Looking& how = {}) {
+    if (R::is_dense && !how.values) return {};
     const Blocks blocks{rows.n_rows};
     std::vector<Fault> bad(static_cast<std::size_t>(blocks.count())), unordered(bad.size());
     std::atomic<Index> first{blocks.count()};  // block with something bad: what comes behind it need not be looked at
@@ -170,12 +179,12 @@ Fault find_fault(const R& rows, const Stop& stop, int n_threads = 1) {
         stop.check();
         const auto k = static_cast<std::size_t>(b);
         if (b > first.load(std::memory_order_relaxed)) return;
-        FaultIn::block(rows, blocks.begin(b), blocks.end(b), bad[k], unordered[k]);
+        FaultIn{how.values}.block(rows, blocks.begin(b), blocks.end(b), bad[k], unordered[k]);
         Index seen = first.load(std::memory_order_relaxed);
         while (bad[k].row >= 0 && b < seen && !first.compare_exchange_weak(seen, b)) {
         }
     };
-    parallel_for(n_threads, blocks.count(), block, &stop);
+    parallel_for(how.n_threads, blocks.count(), block, &stop);
     for (const auto* faults : {&bad, &unordered})
         for (const Fault& fault : *faults)
             if (fault.row >= 0) return fault;

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,12 +52,26 @@ nb::list to_python(std::vector<Solution>&& found) {
     return out;
 }
 
+// A problem with a negative cost has no minimum that the sweeps could come to, and they go on for all their passes.
+template <class Numbers>
+void check_costs(const Numbers& costs, std::size_t size, const char* what) {
+    for (std::size_t i = 0; i < size; ++i)
+        if (!(costs[i] >= 0 && std::isfinite(costs[i])))
+            throw nb::value_error((std::string(what) + " must be finite and not negative").c_str());
+}
+
 nb::list solve_cost_grid(const RowsIn& rows, Doubles y, std::optional<Doubles> weight, const GridSettings& settings,
                          std::optional<Matrix> start) {
     rows.check_length(y.shape(0), "y");
     if (weight) rows.check_length(weight->shape(0), "sample_weight");
     if (settings.costs.empty() || settings.C.empty()) return nb::list();
     if (!(settings.tol > 0 && settings.max_passes > 0)) throw nb::value_error("tol and max_passes must be positive");
+    for (const auto& [positive, negative] : settings.costs) {
+        const double both[] = {positive, negative};
+        check_costs(both, 2, "costs");
+    }
+    check_costs(settings.C, settings.C.size(), "C");
+    if (weight) check_costs(weight->data(), weight->shape(0), "sample_weight");
     if (!std::is_sorted(settings.C.begin(), settings.C.end())) throw nb::value_error("C must be ascending");
     if (start && (start->shape(0) != settings.costs.size() || static_cast<Index>(start->shape(1)) != rows.n_cols()))
         throw nb::value_error("start needs a row for every pair of costs, as long as a row of X");

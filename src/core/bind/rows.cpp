@@ -83,9 +83,10 @@ RowsIn view(const RowsIn& rows, const std::optional<RowNumbers>& which, double c
 }
 
 // (fault, row) of the first row that is not as it should be: "" where all are.
-std::tuple<std::string, Index> first_fault(const RowsIn& rows, int n_threads) {
-    const Fault fault = without_gil(
-        [&](const Stop& stop) { return visit(*rows, [&](const auto& x) { return find_fault(x, stop, n_threads); }); });
+std::tuple<std::string, Index> first_fault(const RowsIn& rows, int n_threads, bool values) {
+    const Fault fault = without_gil([&](const Stop& stop) {
+        return visit(*rows, [&](const auto& x) { return find_fault(x, stop, {n_threads, values}); });
+    });
     return {fault.what, fault.row};
 }
 
@@ -130,7 +131,8 @@ void bind_rows(nb::module_& m) {
         .def_static("csr", &csr, "values"_a, "columns"_a, "starts"_a, "n_cols"_a)
         .def("view", &view, "which"_a.none(), "constant"_a,
              "Rows `which` (None: those it has), with one more column of this constant unless it is 0.")
-        .def("first_fault", &first_fault, "n_threads"_a = 1, "What is wrong (\"\" if nothing), and in which row.")
+        .def("first_fault", &first_fault, "n_threads"_a = 1, "values"_a = true,
+             "What is wrong (\"\" if nothing), and in which row; without `values` of the columns of CSR only.")
         .def("scores", &scores, "W"_a, "n_threads"_a, "x_i . w for every row i (down) and every w (across).")
         .def("sums", &sums, "coefficients"_a, "n_threads"_a, "sum_i a_i x_i, one for each row of coefficients.")
         .def("squared_norms", &squared_norms, "|x_i|^2.")

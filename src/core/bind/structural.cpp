@@ -95,6 +95,13 @@ public:
         }));
     }
 
+    bool looked() {
+        return without_gil([&](const Stop&) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            return svm_.looked();
+        });
+    }
+
 private:
     Bools checked(Bools positive, const ConfusionLoss& loss) const {
         rows_.check_length(positive.shape(0), "the labels");
@@ -132,7 +139,8 @@ void bind_structural(nb::module_& m) {
              "loss"_a, "options"_a)
         .def("step", &Structural::step, "slack"_a,
              "One cut: the best objective so far, the lower bound, and the status.")
-        .def("weights", &Structural::weights, "The best w so far.");
+        .def("weights", &Structural::weights, "The best w so far.")
+        .def_prop_ro("looked", &Structural::looked, "Whether scores of all rows have been seen that were numbers.");
 }
 
 }  // namespace steelyard

@@ -10,7 +10,9 @@
 // structural/branch_and_bound.hpp), and adds its cut. The master's value bounds the optimum from below, the best J seen
 // from above. An intercept is a constant column of the rows, regularised with the others, as SVMperf's is.
 //
-// Of the rows a step asks their scores under w and a sum of them by coefficient (base/products.hpp), nothing else.
+// Of the rows a step asks their scores under w and a sum of them by coefficient (base/products.hpp), nothing else. The
+// first step has w = 0 and asks for no scores. Those of the next are looked at: where a value of X is no number, the
+// score is none (0 * inf is NaN), so that no pass over X is needed to find that out.
 //
 // mu is 1 in SVMperf, where w_t jumps about; 003 takes a small one after an exact line search (eq. 12). Here a point of
 // a ray costs a sort, so there is no line search: mu doubles after a step that improved J and halves after one that did
@@ -106,7 +108,7 @@ public:
         for (Index j = 0; j < d_; ++j) w_[j] = best_[j] + mu_ * (w_[j] - best_[j]);
         if (!std::isfinite(bound) || !std::isfinite(square(w_)))
             return {primal_, 0, {}, Status::trouble("the problem over the cuts overflows; C or X is too large")};
-        visit(rows_, [&](const auto& x) { multiply(x, {w_.data(), 1}, by_row_.data(), options_.n_threads, stop); });
+        score(stop);
         sorted_.sort(by_row_.data(), positive_, n_, &stop);
         const Cell cell = most_violated(loss_, sorted_, &stop);
         if (!std::isfinite(cell.value)) throw std::domain_error("the loss of some confusion matrix is not finite");
@@ -119,11 +121,24 @@ public:
 
     const std::vector<double>& best() const { return best_; }
 
+    // Whether scores of all rows have been seen that were numbers.
+    bool looked() const { return looked_; }
+
 private:
     static double square(const std::vector<double>& v) {
         double sum = 0;
         for (double x : v) sum += x * x;
         return sum;
+    }
+
+    void score(const Stop& stop) {
+        if (std::count(w_.begin(), w_.end(), 0.0) == d_) return std::fill(by_row_.begin(), by_row_.end(), 0.0);
+        visit(rows_, [&](const auto& x) { multiply(x, {w_.data(), 1}, by_row_.data(), options_.n_threads, stop); });
+        if (looked_) return;
+        Index bad = 0;
+        for (double s : by_row_) bad += !std::isfinite(s);
+        if (bad) throw std::domain_error("the scores overflow: scale the features (StandardScaler)");
+        looked_ = true;
     }
 
     // Whether w_ is the best so far.
@@ -186,6 +201,7 @@ private:
     std::vector<double> w_, best_, g_;
     std::vector<double> by_row_;  // scores under w_, and then the coefficients of its cut
     double mu_ = 1;
+    bool looked_ = false;
     double primal_ = std::numeric_limits<double>::infinity(), dual_ = 0;
 };
 

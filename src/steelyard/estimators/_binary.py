@@ -101,6 +101,10 @@ def one_kind(y: Any) -> np.ndarray:
 
 def encode_labels(y: Any, pos_label: Any = None, measure: Measure | None = None) -> tuple[np.ndarray, np.ndarray, Any]:
     """``(classes, is_positive, positive label)``; the larger label is positive unless `pos_label` says otherwise."""
+    if (found := _two_numbers(y)) is not None:
+        classes, is_high = found
+        positive = positive_label(classes, pos_label)
+        return classes, is_high if positive == classes[1] else ~is_high, positive
     y = one_kind(y)
     assert_all_finite(y, input_name="y")
     classes = np.unique(y)
@@ -121,6 +125,20 @@ def encode_labels(y: Any, pos_label: Any = None, measure: Measure | None = None)
         )
     positive = positive_label(classes, pos_label)
     return classes, y == positive, positive
+
+
+def _two_numbers(y: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Two whole numbers, and which rows have the larger one: two passes over y; to sort it takes a millisecond for
+    100,000 rows."""
+    if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "iub" or not len(y):
+        return None
+    is_one = y == y[0]
+    one, other = y[0], y[is_one.argmin()]
+    is_other = y == other
+    if one == other or np.count_nonzero(is_one) + np.count_nonzero(is_other) != len(y):
+        return None
+    low, high = min(one, other), max(one, other)
+    return np.array([low, high]), is_one if one == high else is_other
 
 
 def several_instead(measure: Measure) -> str:

@@ -17,18 +17,40 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..labels import is_object, plain_labels
-from ..rows import Rows, refuse_masked
+from ..rows import Check, Rows, refuse_masked
 
-KINDS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+PLAIN_X = (np.ndarray, sp.csr_matrix, sp.csr_array)
+KINDS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
 
 
-def rows_and_y(estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True, check: bool = True) -> tuple[Rows, Any]:
-    """X as rows and y as a column of the same length; ``check=False`` leaves the numbers to the solver's loop."""
-    _check_form(X)
-    y = plain_labels(y)
-    with said_of_a_column(X):
-        X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
+def rows_and_y(
+    estimator: BaseEstimator, X: Any, y: Any, *, reset: bool = True, check: Check = True
+) -> tuple[Rows, Any]:
+    """X as rows and y as a column of the same length; what ``check`` leaves to the solver's loop says `Rows.of`."""
+    if not _plain(X, y) or _known_width(estimator, reset) not in (None, X.shape[1]):
+        _check_form(X)
+        y = plain_labels(y)
+        with said_of_a_column(X):
+            X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
+    elif reset:
+        vars(estimator).pop("feature_names_in_", None)
+        vars(estimator)["n_features_in_"] = X.shape[1]
     return Rows.of(X, check=check), y
+
+
+def _plain(X: Any, y: Any) -> bool:
+    """Whether `validate_data` would hand these back as they are: arrays without names, of kinds that need no change, as
+    long as each other. To ask it takes 0.3 ms after a fit has emptied the caches, time for 6,000 rows of a stream."""
+    if type(X) not in PLAIN_X or type(y) is not np.ndarray or X.ndim != 2 or y.ndim != 1:
+        return False
+    return X.dtype in KINDS["dtype"] and y.dtype.kind in "iubU" and len(y) == X.shape[0] > 0 and X.shape[1] > 0
+
+
+def _known_width(estimator: BaseEstimator, reset: bool) -> int | None:
+    """How many columns X must have; -1 where there are names to compare, and None where X says it."""
+    if reset:
+        return None
+    return -1 if hasattr(estimator, "feature_names_in_") else getattr(estimator, "n_features_in_", -1)
 
 
 def rows_to_score(estimator: BaseEstimator, X: Any) -> Rows:

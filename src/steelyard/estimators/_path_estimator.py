@@ -113,7 +113,9 @@ class PathEstimator(Checked, BaseEstimator):
         if not isinstance(tau, numbers.Real) or not 0.0 <= float(tau) <= 1.0:
             raise ValueError(f"{meaning}, one number between 0 and 1; got {tau!r}")
         if not low <= float(tau) <= high:
-            raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {tau:g} needs another tau_range")
+            scale = "scale the columns of X (StandardScaler), or give a smaller C"
+            mend = f"{tau:g} needs another tau_range" if self._path.status.solved else f"{self._path.status}: {scale}"
+            raise ValueError(f"the path was computed for tau in [{low:g}, {high:g}]; {mend}")
         return float(tau)
 
     def _hand_over(self, point: Point, names: tuple[str, ...]) -> None:

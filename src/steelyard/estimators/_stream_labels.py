@@ -1,8 +1,4 @@
-"""Labels and weights of a chunk, told apart in a few passes over y.
-
-Labels of two whole numbers need three passes where sorting would take longer than learning. Later chunks may hold one
-class only, and none that was not there or declared at first.
-"""
+"""Labels and weights of a chunk: later ones may hold one class only, and none that was not there or declared first."""
 
 from __future__ import annotations
 
@@ -13,26 +9,14 @@ from numpy.typing import NDArray
 
 from ..measures import Measure
 from ..rows import Rows
-from ._binary import Labels, check_weight, positive_label, several_instead
+from ._binary import Labels, check_weight, several_instead
 from ._offsets import ClassLabels
-
-
-def new_labels(y: NDArray[Any], pos_label: Any, measure: Measure | None = None) -> Labels:
-    """Labels never seen before; both classes must be there."""
-    if y.dtype.kind in "iub" and len(y):
-        low, high = y.min(), y.max()
-        is_high = y == high
-        if low != high and np.count_nonzero(is_high) + np.count_nonzero(y == low) == len(y):
-            classes = np.array([low, high], dtype=y.dtype)
-            positive = positive_label(classes, pos_label)
-            return Labels(classes, positive, is_high if positive == high else ~is_high)
-    return Labels.of(y, pos_label, measure)
 
 
 def first_labels(y: NDArray[Any], pos_label: Any, measure: Measure | None = None) -> Labels:
     """Labels of a first chunk, when nobody has said what the classes are."""
     _refuse_one(y)
-    return new_labels(y, pos_label, measure)
+    return Labels.of(y, pos_label, measure)
 
 
 def _refuse_one(y: NDArray[Any]) -> None:

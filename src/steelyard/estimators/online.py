@@ -53,7 +53,6 @@ from ._stream_labels import (
     first_labels,
     known_codes,
     known_labels,
-    new_labels,
     signs_and_weight,
 )
 from ._stream_problem import AnyLearner, new_learner, problem_of
@@ -335,7 +334,7 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _new(self, y: Any) -> Labels | ClassLabels:
-        return ClassLabels.of(y) if self.measure.is_lifted else new_labels(y, self.pos_label, self.measure)
+        return ClassLabels.of(y) if self.measure.is_lifted else Labels.of(y, self.pos_label, self.measure)
 
     def _first(self, y: Any) -> Labels | ClassLabels:
         return first_classes(y) if self.measure.is_lifted else first_labels(y, self.pos_label, self.measure)
@@ -384,8 +383,10 @@ class OnlineClassifier(Checked, ChunksMixin, LinearMixin, BaseEstimator):
             raise InfeasibleError(status.where)
 
     def _explain(self, error: BadRowError, rows: Rows) -> NoReturn:
+        fault, first = rows.core.first_fault(rows.cores)  # the loop reads rows in an order of its own
+        row = error.row if fault in ("", "unordered") else first
         intact = f"Nothing of this chunk was learned and {type(self).__name__} is as it was before it"
-        raise ValueError(f"{explain(rows.source, error.row)}. {intact}") from None
+        raise ValueError(f"{explain(rows.source, row)}. {intact}") from None
 
     def _message(self, learner: AnyLearner) -> str:
         if not self.verbose:

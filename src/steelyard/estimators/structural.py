@@ -129,7 +129,8 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
         their mean and rounded to eighths of it, as the search is over counts of rows."""
         self._check_parameters()
         with as_before(self):
-            rows, y = rows_and_y(self, X, y)
+            # A row without weight has no scores that would show its numbers.
+            rows, y = rows_and_y(self, X, y, check="columns" if sample_weight is None else True)
             labels = Labels.of(y, self.pos_label)
             is_positive = labels.is_positive
             weight = check_weight(sample_weight, y, is_positive)

@@ -88,7 +88,8 @@ class Soft(Columnwise):
 
     def _of(self, values: NDArray[Any], column: Any) -> NDArray[Any]:
         c, b = self.centre[column], self.reach[column]
-        return np.asarray(b * (np.tanh((values - c) / b) + np.tanh(c / b)))
+        with np.errstate(over="ignore"):  # far beyond the reach of a column of tiny numbers: tanh is 1 at infinity
+            return np.asarray(b * (np.tanh((values - c) / b) + np.tanh(c / b)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,9 +123,16 @@ def solve(
         raise ValueError(f"C must be positive and finite; got {C!r}")
     if n_threads < 1:
         raise ValueError(f"n_threads is at least 1; got {n_threads!r}")
-    rows = Rows.of(X).with_constant(1.0 if fit_intercept else 0.0)
+    given = Rows.of(X, check="columns")
+    rows = given.with_constant(1.0 if fit_intercept else 0.0)
     svm = _core.StructuralSvm(rows.core, positive, bound_loss.core(), _in_core(options, float(C), int(n_threads)))
-    state, status = _cut(svm, tol, options.slack * tol, max_iter, callback)
+    try:
+        state, status = _cut(svm, tol, options.slack * tol, max_iter, callback)
+    except ValueError:
+        given.checked()  # where a number is not finite, that is what is wrong
+        raise
+    if not svm.looked:  # a fit of one cut
+        given.checked()
     w = np.asarray(svm.weights())
     coef, intercept = (w[:-1], float(w[-1])) if fit_intercept else (w, 0.0)
     if fit_intercept and bound_loss.calls is not None:
