@@ -121,7 +121,9 @@ def test_the_recipe_is_the_one_that_rows_left_out_speak_for(kernel):
     found = qv.solve(data.rows.source, data.is_target, steps.Aim(0.05), folds, kernel=kernel)
     curved = {"rbf mixture", "rbf mean"} if kernel else set()
     assert set(found.held_out) == {"loop", "mixture", "annealed", "mean", "firm", "column"} | curved
-    left_out, _ = qv._left_out(steps.Matches.of(data.rows.source, data.is_target), steps.Aim(0.05), folds, kernel)
+    left_out, _ = qv._left_out(
+        steps.Matches.of(data.rows.source, data.is_target), steps.Aim(0.05), folds, kernel, qv._Told()
+    )
     counts = qv.counted(left_out, data.take(np.concatenate(folds)), 0.05)
     assert found.recipe == qv.choose(counts)
     assert found.held_out == {name: pytest.approx(count.mean()) for name, count in counts.items()}
