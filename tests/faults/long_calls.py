@@ -211,7 +211,7 @@ def exact_path(kernel: bool) -> Callable[[], Call]:
     def ready() -> Call:
         from steelyard.solvers.path import exact
 
-        X, y = binary(4000, 30) if kernel else binary(40_000, 60)
+        X, y = binary(4000, 30) if kernel else binary(160_000, 60)
         how = {"kernel": exact.PathKernel("rbf", 0.02)} if kernel else {}
         return Call(lambda: exact.trace(X, 2.0 * y - 1.0, C=10.0, **how))
 
