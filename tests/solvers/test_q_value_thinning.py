@@ -91,10 +91,14 @@ def test_lists_are_as_long_as_those_of_all_rows(options):
 
 
 def test_weights_of_0_and_groups_go_with_it_and_rows_left_out_count_for_those_that_are_not_there():
-    X, target = matches(7)
+    X, target = matches(12)
     weight, groups = np.arange(len(X)) % 5 > 0, np.arange(len(X)) // 3
-    with only_room_for(600):  # 300 of a list of some 500 are in the upper half
+    solve = q_value.q_value.solve
+    with only_room_for(900), mock.patch.object(q_value.q_value, "solve", wraps=solve) as learned:
         some = sy.QValueClassifier(0.05, random_state=0).fit(X, target, groups, weight.astype(float))
+    rows, _, _, _, counts = learned.call_args.args[:5]
+    assert rows.n_rows == 900
+    assert counts.sum() == pytest.approx(weight.sum())
     listed = some.accepted(X[weight], target[weight]).sum()
     assert listed > 400
     assert some.held_out_["mixture"] == pytest.approx(listed, rel=0.25)
