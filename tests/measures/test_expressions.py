@@ -9,6 +9,7 @@ from sklearn import metrics
 
 import steelyard.measures as m
 from measures import zoo
+from steelyard.measures.pieces import PIECE
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,15 @@ def test_values_broadcast_and_scalars_stay_scalars():
     assert m.GMean()(grid[:, None], grid[None, :]).shape == (5, 5)
     assert isinstance(m.FBeta(1)(0.5, 0.5, 0.5), float)
     assert m.BAKLD().gradient(grid, 0.5, 0.3).tpr.shape == (5,)
+
+
+@pytest.mark.parametrize("measure", [*zoo.EVERYTHING, m.prevalence * 1], ids=repr)
+def test_many_points_are_the_same_bits_as_few(measure):
+    tpr, tnr = np.random.default_rng(0).random((2, 3, 2 * PIECE // 3 + 5))
+    many = measure(tpr, tnr, 0.3, sample_size=100)
+    assert many.shape == tpr.shape
+    few = [measure(a, b, 0.3, sample_size=100) for a, b in zip(tpr, tnr, strict=True)]
+    np.testing.assert_array_equal(many, few)
 
 
 def test_prevalence_is_asked_for_only_when_needed():

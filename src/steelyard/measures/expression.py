@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import namespace, polynomial, rules
+from . import namespace, pieces, polynomial, rules
 from .namespace import is_tensor, product
 from .operators import Operators
 from .polynomial import Polynomial
@@ -233,7 +233,7 @@ class Measure(Operators):
 
             return lifted.value(self, lifted.point_of(self, point, classes, confusion)._replace(given=given))
         with np.errstate(all="ignore"):
-            return _shaped(self._evaluate(point, {}), point)
+            return pieces.value(self, point)
 
     def gradient(
         self,
@@ -262,7 +262,7 @@ class Measure(Operators):
             return lifted.gradient(self, lifted.point_of(self, point, classes))
         with np.errstate(all="ignore"):
             _, d_tpr, d_tnr = self._differentiate(point, {})
-            return Gradient(_shaped(d_tpr, point), _shaped(d_tnr, point))
+            return Gradient(pieces.shaped(d_tpr, point), pieces.shaped(d_tnr, point))
 
     def _point(self, tpr: ArrayLike, tnr: ArrayLike, prevalence: ArrayLike | None, sample_size: float | None) -> Point:
         if prevalence is None and self.needs_prevalence:
@@ -379,14 +379,6 @@ def check_number(value: Any, name: str, *, low: float = -math.inf, high: float =
     if not low <= value <= high:
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
     return value if isinstance(value, int) else float(value)
-
-
-def _shaped(value: Array, point: Point) -> Any:
-    """A number for numbers, otherwise an array of the shape that the point's parts broadcast to."""
-    shape = np.broadcast_shapes(*(part.shape for part in point[:4]))
-    if not shape:
-        return float(value)
-    return value if value.shape == shape else np.broadcast_to(value, shape).copy()
 
 
 def _expanded(value: Any, point: Point) -> Any:

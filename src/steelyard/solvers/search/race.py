@@ -194,7 +194,8 @@ def _sample(sample: Sample, order: list[RowNumbers], share: float) -> Sample | N
 
 
 def _inside(position: RowNumbers, rows: RowNumbers) -> RowNumbers:
-    return position[rows][position[rows] >= 0]
+    found = position[rows]
+    return found[found >= 0]
 
 
 def _together(rows: Rows, kept: RowNumbers) -> Rows:
