@@ -42,9 +42,15 @@ inline Data make(Index n, Index d, Ties ties, std::uint64_t seed) {
     return data;
 }
 
+template <class S>
+PathLog the_only_leg(PathTrace<S>&& path) {
+    std::vector<PathLog> legs = path.trace();
+    return legs.size() == 1 ? std::move(legs.front()) : PathLog{};
+}
+
 inline PathLog trace(const Data& data, double start = 0, double end = 1) {
     const auto space = data.space();
-    return PathTrace<Linear>(space, {data.given(), start, end}).trace();
+    return the_only_leg(PathTrace<Linear>(space, {data.given(), start, end}));
 }
 
 inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {

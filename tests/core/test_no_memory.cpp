@@ -77,8 +77,8 @@ void grids(const Data& data, std::initializer_list<SolverKind> solvers) {
 void paths(const Data& data) {
     scarcely("the exact path", [&] {
         const LinearSpace<DenseRows<double>> space(data.rows());
-        const PathLog log = PathTrace<LinearSpace<DenseRows<double>>>(space, {data.given(), 0, 1}).trace();
-        PathReplay<LinearSpace<DenseRows<double>>>(space, data.given(), log);
+        const auto legs = PathTrace<LinearSpace<DenseRows<double>>>(space, {data.given(), 0, 1}).trace();
+        for (const PathLog& log : legs) PathReplay<LinearSpace<DenseRows<double>>>(space, data.given(), log);
     });
     scarcely("a kernel's path", [&] {
         KernelRowsOf<double> kernel(Rows(data.rows()), {KernelKind::rbf, 0.5, 0.0, 3, 1.0}, 1e6);

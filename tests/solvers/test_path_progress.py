@@ -65,7 +65,7 @@ def test_an_estimator_prints_a_line_now_and_then(rows, capsys):
     assert all(" % of the range, " in line for line in during)
     assert "s left" in during[-1]
     assert "kinks for tau in [0, 1], solved" in last
-    sy.QuantilePath(verbose=2, random_state=0).fit(X[:2000], X[:2000, 0])
+    sy.QuantilePath(verbose=2, random_state=0).fit(X[:4000], X[:4000, 0] + y[:4000])
     assert "QuantilePath: tau " in capsys.readouterr().out
     sy.CostPath(random_state=0).fit(X[:300], y[:300])
     assert capsys.readouterr().out == ""

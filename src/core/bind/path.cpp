@@ -6,6 +6,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <mutex>
@@ -80,7 +81,7 @@ public:
         without_gil([&](const Stop&) { kernel_ = std::make_unique<KernelRowsOf<double>>(*rows_, spec, cache); });
     }
 
-    PathLog trace(std::pair<double, double> range, std::uint64_t seed, nb::handle watch) {
+    std::vector<PathLog> trace(std::pair<double, double> range, std::uint64_t seed, nb::handle watch) {
         const auto [start, end] = range;
         if (!(start >= 0 && start < end && end <= 1))
             throw std::invalid_argument("a range satisfies 0 <= low < high <= 1");
@@ -237,7 +238,8 @@ void bind_path(nb::module_& m) {
              "box has the columns low, low_rate, high, high_rate; kernel is (name, gamma, coef0, degree, constant, "
              "cache bytes).")
         .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "watch"_a = nb::none(),
-             "Every kink of the path from one end to the other; watch(tau, kinks) is called now and then.")
+             "Every kink of the path from one end to the other, as legs: a log for each, in order, and a straight line "
+             "between two. watch(tau, kinks) is called now and then.")
         .def("recover", &PathOn::recover, "log"_a, "tau"_a,
              "The model at each tau, from the nearest checkpoint: w, or the rows' coefficients.")
         .def("walk", &PathOn::walk, "log"_a, "first"_a, "last"_a,

@@ -32,6 +32,10 @@
 
 namespace steelyard {
 
+// How a stretch of a path came to its end: there, where it has been a straight line for a while, or where rounding has
+// won (a circle, too many events, numbers that are not finite).
+enum class Followed { to_the_end, straight, lost };
+
 template <class S>
 class DualPath {
 public:
@@ -50,11 +54,14 @@ public:
         model_.begin(side_, box_.data(), tau);
         near_.look_at_all(model_.w());
         stalled_ = 0;
+        moved_.clear();
+        mark_.v.clear();
     }
 
-    // Follows the path up to `end`; with a log every event is written, and who watches is told. False if it has met a
-    // circle, too many events or numbers that are not finite, and stays where it is.
-    bool follow(double end, PathLog* log, const PathWatch* watch = nullptr) {
+    // Follows the path up to `end`; with a log every event is written, and who watches is told. With `apart` it stops
+    // where the last `glance` events were no more than a straight line, and may be called again.
+    Followed follow(double end, PathLog* log, const PathWatch* watch = nullptr, double apart = -1) {
+        apart_ = apart;
         StopEvery asked(stop_, S::written_out ? 8 : 1);
         const Index most = events_ + most_events + most_a_row * space_.n_rows();
         Index looks = 0;
@@ -75,7 +82,7 @@ public:
             advance(next.length);
             if (next.kind == Kind::end) {
                 model_.set_tau(end);
-                if (std::isfinite(model_.polish())) return true;
+                if (std::isfinite(model_.polish())) return Followed::to_the_end;
                 model_.set_tau(before);
                 break;
             }
@@ -90,13 +97,17 @@ public:
             move(next, log);
             stalled_ = model_.tau() > before ? 0 : stalled_ + 1;
             if (stalled_ > most_stalled + most_a_member * model_.size()) break;
+            if (apart >= 0 && events_ % glance == 0 && was_straight()) return Followed::straight;
         }
-        return false;
+        return Followed::lost;
     }
 
     Side side(Index i) const { return side_[i]; }
     void set_side(Index i, Side side) { side_[i] = side; }
     double margin(Index i) const { return given_.sign[i] * model_.rows().value(i, model_.w()); }
+    double off_target(Index i, const PathVector& w) const {
+        return std::fabs(given_.sign[i] * model_.rows().value(i, w) - given_.target[i]);
+    }
     double tau() const { return model_.tau(); }
     Index events() const { return events_; }
     const PathModel<S>& model() const { return model_; }
@@ -126,6 +137,8 @@ private:
     static constexpr Index most_stalled = 2000, most_a_member = 50;
     // Events of a leg. The sweep has 15 a row at most where the columns are scaled; with so many more rounding has won.
     static constexpr Index most_events = 10000, most_a_row = 100;
+    // Events between two looks whether they were a straight line: two products for each, against hundreds.
+    static constexpr Index glance = 64;
     // Lists made in a row without an event. Horizons that double reach any way in a hundred; with numbers that are not
     // finite they reach none.
     static constexpr Index most_looks = 1000;
@@ -171,7 +184,7 @@ private:
 
     // Of all rows that would have to move without tau moving, the one with the least number (see the head).
     void least_tied(Step& best) {
-        const double none = 0.25 * std::numeric_limits<double>::epsilon() * tau();
+        const double none = 0.25 * std::numeric_limits<double>::epsilon() * std::fabs(tau());
         Index least = speed_ > 0 ? near_.least_tied(noise * size_, none) : -1;
         if (least >= 0) best = {0, Kind::enter, least, Side::member};
         for (Index k = 0; k < model_.size(); ++k) {
@@ -187,6 +200,18 @@ private:
     void advance(double length) {
         model_.advance(length);
         if (length > 0 && speed_ > 0) near_.go(length);
+    }
+
+    // Whether the way since the last glance was a straight line, but for `apart_` (path/trace.hpp): whoever moved is on
+    // its target at both ends.
+    bool was_straight() {
+        const auto is_on = [&](const PathVector& w) {
+            return std::all_of(moved_.begin(), moved_.end(), [&](Index i) { return off_target(i, w) <= apart_; });
+        };
+        const bool straight = !mark_.v.empty() && is_on(mark_) && is_on(model_.w());
+        mark_ = model_.w();
+        moved_.clear();
+        return straight;
     }
 
     void move(const Step& step, PathLog* log) {
@@ -206,6 +231,7 @@ private:
             near_.put(i);
         near_.unblock();
         ++events_;
+        if (apart_ >= 0) moved_.push_back(i);
         if (!log) return;
         log->add(tau(), i, was, step.to);
         if (!log->due()) return;
@@ -221,7 +247,10 @@ private:
     NearRows<S> near_;
     std::vector<CostBox> box_;
     double speed_ = 0, size_ = 0;
-    bool fresh_ = true;  // the near rows have not seen this direction
+    double apart_ = -1;
+    PathVector mark_;           // the model at the last glance
+    std::vector<Index> moved_;  // rows, since then
+    bool fresh_ = true;         // the near rows have not seen this direction
     Index events_ = 0, stalled_ = 0;
 };
 

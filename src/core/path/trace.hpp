@@ -1,13 +1,20 @@
-// The whole path: a rough start by coordinate descent, a homotopy to the exact solution there, then every kink.
+// The whole path, as one leg or two: every kink, but those at which a whole class stays on the margin.
 //
-// Coordinate descent at the first tau leaves some a in its box and w = sum a z. That w is exact for other boxes: for a
-// row below its target let high = a, for one above low = a. Moving these bounds to where they belong is a path like the
-// other one, with no row on the margin at first; it brings the members in one by one. The targets stay, so no two of
-// them can contradict each other.
+// Let (w, a) and (w', a') be solutions at tau and tau'. Boxes are linear in tau, so at a tau between, the multipliers
+// between a and a' are inside theirs, and the model between w and w' is their sum of rows. A row that is below its
+// target at both, or above it at both, is so all the way, with its a at the same end of its box. If all other rows are
+// within `apart` of their targets at both, they are so all the way, and wherever their a may be: then the straight line
+// between the two is optimal to `apart`, whatever kinks there are on it.
+//
+// Where one class is so dear or so numerous that all of its rows are on the margin, there are thousands: multipliers
+// move from row to row, and w goes straight on. So when the path upwards has been straight for a while, and would be
+// for long, it waits for another one that comes down from the end of the range; where a straight line joins them, the
+// path is complete, and at the latest where they meet. Nothing is followed twice.
 #pragma once
 
-#include "base/random.hpp"
-#include "path/dual_path.hpp"
+#include <memory>
+
+#include "path/leg.hpp"
 
 namespace steelyard {
 
@@ -17,40 +24,47 @@ public:
     PathTrace(const S& space, const PathProblem& problem, const Stop* stop = nullptr)
         : space_(space),
           problem_(problem),
-          given_(problem.data),
           stop_(stop),
           norm_(norms(space, stop)),
-          path_(space, {given_.sign, given_.target, norm_.data()}, stop) {
-        double force = 0;
-        for (Index i = 0; i < space.n_rows(); ++i)
+          told_(problem.watch, problem.start) {
+        double force = 0, unit = 0;
+        for (Index i = 0; i < space.n_rows(); ++i) {
+            unit = std::max(unit, std::fabs(problem.data.target[i]));
             for (const double tau : {problem.start, problem.end}) {
-                const double low = given_.box[i].low_at(tau), high = given_.box[i].high_at(tau);
-                force += std::max(std::fabs(low), std::fabs(high)) * norm_[i];
+                const CostBox& box = problem.data.box[i];
+                force += std::max(std::fabs(box.low_at(tau)), std::fabs(box.high_at(tau))) * norm_[i];
             }
+        }
         check_force(force);
+        if (S::written_out) apart_ = same * unit;
     }
 
-    // Where rounding has won, the log ends before the range does; without a checkpoint if it has won at the start.
-    PathLog trace() {
-        PathLog log;
-        log.start = log.end = problem_.start;
-        if (!settle((this->*may_throw(&PathTrace::descend))())) return log;
-        log.start_events = path_.events();
-        for (Side side : path_.sides()) log.side.push_back(static_cast<std::int8_t>(side));
-        log.checkpoints.push_back(path_.model().checkpoint(0, true));
-        path_.follow(problem_.end, &log, problem_.watch);
-        log.end = path_.tau();
-        log.refactored = path_.model().refactored();
-        log.drift =
-            std::max(path_.model().drift() * *std::max_element(norm_.begin(), norm_.end()), path_.model().off());
-        return log;
+    // In order of tau; between one and the next a straight line. Where rounding has won, they end before the range
+    // does; the one leg has no checkpoint if it has won at the start.
+    std::vector<PathLog> trace() {
+        const LegAt up = make(problem_.start, Way::up);
+        if (up->settle()) {
+            Followed how = follow(*up, problem_.end, apart_);
+            while (how == Followed::straight) {
+                if (is_long(*up) && meet(*up)) return std::move(legs_);
+                how = follow(*up, problem_.end, apart_);
+            }
+        }
+        legs_.push_back(up->take());
+        return std::move(legs_);
     }
 
 private:
-    // The start need only be near: what is left of the way, the homotopy goes exactly. More sweeps than these, or to
-    // more than a tenth of a margin, cost more than the events that they spare.
-    static constexpr int sweeps = 30;
-    static constexpr double near_enough = 0.1;
+    using Leg = PathLeg<S>;
+    using Way = typename Leg::Way;
+    using LegAt = std::unique_ptr<Leg>;
+    // Of a target: five times the perturbation of the targets, half of what the optimality conditions hold to
+    // (tests/solvers/test_cost_path.py).
+    static constexpr double same = 5e-9;
+    // Tied rows for one of them whose a is at the upper end, when the other leg pays: to settle takes an event for
+    // every third row that ties or so, and each row at its upper end some ten until it has come down (a9a, pima,
+    // letter).
+    static constexpr Index ties = 20;
 
     static std::vector<double> norms(const S& space, const Stop* stop) {
         StopEvery asked(stop, space.pace());
@@ -62,84 +76,99 @@ private:
         return norm;
     }
 
-    // max over a in the box  sum a t - 1/2 |sum a z|^2, one row at a time. At an end of the range only one class has a
-    // box, and its rows tie: more sweeps than one would only spread a over all of them, and each must come back to a
-    // bound.
-    STEELYARD_CLONES std::vector<double> descend() {
-        const Index n = space_.n_rows();
-        std::vector<double> a(static_cast<std::size_t>(n));
-        PathVector w;
-        space_.clear(w);
-        std::vector<Index> order;
-        bool one_class = false;
-        StopEvery asked(stop_, space_.pace());
-        for (Index i = 0; i < n; ++i) {
-            asked();
-            const CostBox& b = given_.box[i];
-            const double low = b.low_at(problem_.start), high = b.high_at(problem_.start);
-            a[i] = std::min(std::max(0.0, low), high);
-            if (a[i] != 0) space_.add(w, i, given_.sign[i] * a[i]);
-            if (high > low && norm_[i] > 0) order.push_back(i);
-            one_class = one_class || high <= low;
-        }
-        Shuffler shuffler{problem_.seed};
-        for (int sweep = 0; sweep < (one_class ? 1 : sweeps); ++sweep) {
-            shuffle(order, shuffler);
-            double worst = 0;
-            for (Index i : order) {
-                asked();
-                const double gradient = given_.target[i] - given_.sign[i] * space_.value(i, w), before = a[i];
-                const double low = given_.box[i].low_at(problem_.start), high = given_.box[i].high_at(problem_.start);
-                a[i] = std::min(std::max(before + gradient / (norm_[i] * norm_[i]), low), high);
-                if (a[i] == before) continue;
-                worst = std::max(worst, std::fabs(gradient));
-                space_.add(w, i, (a[i] - before) * given_.sign[i]);
-            }
-            if (worst < near_enough) break;
-        }
-        return a;
+    static bool is_power_of_two(Index k) { return (k & (k - 1)) == 0; }
+
+    LegAt make(double from, Way way) const {
+        return std::make_unique<Leg>(space_, problem_, norm_.data(), from, way, stop_);
     }
 
-    static STEELYARD_INLINE void shuffle(std::vector<Index>& order, Shuffler& shuffler) {
-        const auto size = static_cast<Index>(order.size());
-        for (Index k = 0; k < size; ++k) std::swap(order[k], order[k + shuffler.below(size - k)]);
+    Followed follow(Leg& leg, double to, double apart) {
+        told_.set_out(leg.tau(), leg.size());
+        const Followed how = leg.follow(to, problem_.watch ? &told_ : nullptr, apart);
+        told_.arrive(leg.tau(), leg.size());
+        return how;
     }
 
-    // From any a in the boxes at the first tau to the exact solution there; false if it does not get there.
-    bool settle(const std::vector<double>& a) {
-        const Index n = space_.n_rows();
-        PathVector w;
-        space_.clear(w);
+    // Whether many of the rows that tie are at the upper end of their boxes, and fewer than before: a tie that grows
+    // from the beginning of the range may end at any moment. Asked at the first straight stretch, the second, the
+    // fourth ...
+    bool is_long(const Leg& leg) {
+        if (!is_power_of_two(++straight_)) return false;
+        Index tied = 0, high = 0;
         StopEvery asked(stop_, space_.pace());
-        for (Index i = 0; i < n; ++i) {
+        for (Index i = 0; i < space_.n_rows(); ++i) {
             asked();
-            if (a[i] != 0) space_.add(w, i, given_.sign[i] * a[i]);
+            if (leg.off_target(i) > apart_) continue;
+            ++tied;
+            high += leg.side(i) == Side::below;
         }
-        std::vector<CostBox> box(static_cast<std::size_t>(n));
-        for (Index i = 0; i < n; ++i) {
-            asked();
-            const double low = given_.box[i].low_at(problem_.start), high = given_.box[i].high_at(problem_.start);
-            const bool below = given_.sign[i] * space_.value(i, w) < given_.target[i];
-            box[i] = below ? CostBox{low, 0, a[i], high - a[i]} : CostBox{a[i], low - a[i], high, 0};
-            path_.set_side(i, low == 0 && high == 0 ? Side::idle : below ? Side::below : Side::above);
+        const bool fewer = high < high_;
+        high_ = high;
+        return fewer && high * ties > tied;
+    }
+
+    // All from where the one leg is to the end of the range, by another one; false where rounding has won on the way
+    // down. Each goes as far as its next straight stretch; upwards seldom, in case that its line was not the one that
+    // lasts.
+    bool meet(Leg& up) {
+        const LegAt down = make(problem_.end, Way::down);
+        if (!down->settle()) return false;
+        Followed how = Followed::straight;
+        for (Index round = 1; how == Followed::straight && !is_straight(up, *down); ++round) {
+            const bool upwards = round > 1 && is_power_of_two(round);
+            how = upwards ? follow(up, down->tau(), apart_) : follow(*down, up.tau(), apart_);
+            if (how == Followed::lost) return false;
         }
-        path_.begin(std::move(box), 0);
-        if (!path_.follow(1, nullptr)) return false;
-        for (Index i = 0; i < n; ++i) {
-            asked();
-            if (path_.side(i) == Side::idle)
-                path_.set_side(i, path_.margin(i) < given_.target[i] ? Side::below : Side::above);
-        }
-        path_.begin(std::vector<CostBox>(given_.box, given_.box + n), problem_.start);
+        legs_.push_back(up.take());
+        legs_.push_back(down->take());
         return true;
     }
 
+    // Whether a straight line joins them: see the head.
+    bool is_straight(const Leg& one, const Leg& other) {
+        StopEvery asked(stop_, space_.pace());
+        for (Index i = 0; i < space_.n_rows(); ++i) {
+            asked();
+            if (one.side(i) == other.side(i) && one.side(i) != Side::member) continue;
+            if (!(one.off_target(i) <= apart_ && other.off_target(i) <= apart_)) return false;
+        }
+        return true;
+    }
+
+    // Who watches is told up to which tau the path would be known by now, were it followed upwards, and all kinks so
+    // far.
+    class Told final : public PathWatch {
+    public:
+        Told(const PathWatch* outer, double start) : outer_(outer), known_(start) {}
+
+        // A leg goes on, from this tau and with so many kinks of its own.
+        void set_out(double tau, Index kinks) {
+            from_ = tau;
+            before_ = kinks;
+        }
+        void arrive(double tau, Index kinks) {
+            known_ += way(tau);
+            kinks_ += kinks - before_;
+        }
+
+    private:
+        double way(double tau) const { return std::fabs(std::fabs(tau) - from_); }  // a leg counts -tau on its way down
+        void see(double tau, Index kinks) const override { outer_->at(known_ + way(tau), kinks_ + kinks - before_); }
+
+        const PathWatch* outer_;
+        double known_, from_ = 0;
+        Index kinks_ = 0, before_ = 0;
+    };
+
     const S& space_;
     PathProblem problem_;
-    PathData given_;
     const Stop* stop_;
     std::vector<double> norm_;
-    DualPath<S> path_;
+    double apart_ = -1;
+    Told told_;
+    Index straight_ = 0;  // stretches so far
+    Index high_ = 0;      // rows that tied with a at the upper end, when they were counted last
+    std::vector<PathLog> legs_;
 };
 
 }  // namespace steelyard

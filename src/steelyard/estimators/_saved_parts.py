@@ -7,6 +7,7 @@ checked here before a solver or the core sees it: sizes, ranges, and that the pa
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..files.kinds import (
     REAL,
     Array,
     ByName,
+    Each,
     Fields,
     IfThere,
     Is,
@@ -177,8 +179,12 @@ def _make_log(state: dict[str, Any]) -> PathLog:
 
 
 def _sound_exact(path: ExactPath) -> None:
-    models = path.models([path.start, path.end])  # the core looks whether the log is of these rows
-    fits(np.isfinite(models).all() and models.shape == (2, path.problem.model_size), "the events and rows of a path")
+    legs = path.legs
+    fits(all(a.end <= b.start for a, b in itertools.pairwise(legs)), "the order of a path's legs")
+    fits(path.problem.kernel is None or len(legs) == 1, "a kernel and a path in legs")
+    ends = np.array([tau for leg in legs for tau in (leg.start, leg.end)])
+    models = path.models(ends)  # the core looks whether the logs are of these rows
+    fits(np.isfinite(models).all() and models.shape[1] == path.problem.model_size, "the events and rows of a path")
 
 
 def _sound_approximate(path: ApproximatePath) -> None:
@@ -190,7 +196,11 @@ PATHS = (
     Description("PathKernel", PathKernel, _kernel_state, _make_kernel),
     frozen(PathProblem, _PATH_PROBLEM, _sound_problem),
     Description("PathLog", PathLog, lambda log: {"parts": tuple(log.__getstate__())}, _make_log),
-    frozen(ExactPath, {"problem": Is(PathProblem), "log": Is(PathLog), "until": SHARE}, _sound_exact),
+    frozen(
+        ExactPath,
+        {"problem": Is(PathProblem), "log": Is(PathLog), "until": SHARE, "further": IfThere(Each(Is(PathLog)))},
+        _sound_exact,
+    ),
     frozen(
         ApproximatePath,
         {"tau": Array("f8", "k", low=0, high=1), "w": Array("f8", "k", "w"), "gap": Number(0.0, nan=True),

@@ -137,7 +137,7 @@ class CostPath(BinaryMixin, PathEstimator):
     Attributes
     ----------
     kinks_ : ndarray
-        The tau at which the path bends, sorted.
+        The tau at which the path bends, sorted; none for a stretch on which it does so by no more than rounding.
     method_ : str
         "exact" or "approximate".
     tau_range_ : (float, float)

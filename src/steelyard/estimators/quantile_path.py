@@ -79,7 +79,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
     Attributes
     ----------
     kinks_ : ndarray
-        The tau at which the path bends, sorted.
+        The tau at which the path bends, sorted; none for a stretch on which it does so by no more than rounding.
     tau_range_ : (float, float)
         Where the path is known.
     n_iter_ : int

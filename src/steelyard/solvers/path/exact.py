@@ -16,7 +16,10 @@ path is then followed in the dual form, on rows of the kernel matrix that are co
 What is kept are events and checkpoints, O(K + sqrt(K) d) numbers for K kinks; any tau is replayed from the rows and the
 nearest checkpoint. A walk along the whole path takes a good part of the time of tracing it, so the models of the first
 walk are kept for the next, where they are not too many. Margin targets carry a perturbation of 1e-9, so that rows that
-depend on each other are never on the margin together.
+depend on each other are never on the margin together. Where all of a class is on the margin, thousands of kinks are
+the perturbation's alone: multipliers move from row to row, and the model goes straight on. Such a stretch may be left
+out; the path then comes as two legs with a straight line between them, which is proven by its ends
+(`src/core/path/trace.hpp`).
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..._core import PathLog
 from ..linear.cost_sensitive import labels_of
@@ -61,12 +64,18 @@ Stretch = tuple[Array, Array, Array]  # see ModelPath.stretches
 class ExactPath:
     """Every kink, and the model at any tau; `status` says whether rounding has left enough digits.
 
-    Where rounding has won, the path ends before `until`, and is not there at all if it has won at the start.
+    Where rounding has won, the path ends before `until`, and is not there at all if it has won at the start. `log` is
+    its first leg; between two legs the model is a straight line.
     """
 
     problem: PathProblem
     log: PathLog
     until: float = 1.0
+    further: tuple[PathLog, ...] = ()
+
+    @property
+    def legs(self) -> tuple[PathLog, ...]:
+        return (self.log, *self.further)
 
     @property
     def start(self) -> float:
@@ -74,11 +83,11 @@ class ExactPath:
 
     @property
     def end(self) -> float:
-        return float(self.log.end)
+        return float(self.legs[-1].end)
 
     @property
     def kinks(self) -> Array:
-        return np.asarray(self.log.tau)
+        return np.concatenate([np.asarray(leg.tau) for leg in self.legs])
 
     @property
     def gap(self) -> float:
@@ -88,7 +97,7 @@ class ExactPath:
     @property
     def drift(self) -> float:
         """How far margins moved by rounding between two fresh solutions, relative: the precision of the path."""
-        return float(self.log.drift) / self.problem.unit
+        return max(float(leg.drift) for leg in self.legs) / self.problem.unit
 
     @property
     def precise(self) -> bool:
@@ -118,10 +127,26 @@ class ExactPath:
     def models(self, tau: ArrayLike) -> Array:
         """One model a row: w, or the coefficients on the kept rows for a kernel."""
         wanted = np.atleast_1d(np.asarray(tau, dtype=np.float64))
-        return np.asarray(self.problem.on.recover(self.log, wanted))
+        legs, found = self.legs, np.empty((len(wanted), self.problem.model_size))
+        number = np.maximum(np.searchsorted([leg.start for leg in legs], wanted, "right") - 1, 0)
+        between = (wanted > np.array([leg.end for leg in legs])[number]) & (number < len(legs) - 1)
+        for k, leg in enumerate(legs):
+            mine = number == k
+            found[mine & ~between] = self.problem.on.recover(leg, wanted[mine & ~between])
+            if (mine & between).any():
+                ends, w = self._bridge(k)
+                share = ((wanted[mine & between] - ends[0]) / (ends[1] - ends[0]))[:, None]
+                found[mine & between] = (1.0 - share) * w[0] + share * w[1]
+        return found
+
+    def _bridge(self, k: int) -> tuple[Array, Array]:
+        """The tau at which leg `k` ends and the next begins, and the models there."""
+        tau = np.array([self.legs[k].end, self.legs[k + 1].start])
+        w = [self.problem.on.recover(leg, tau[i : i + 1]) for i, leg in enumerate(self.legs[k : k + 2])]
+        return tau, np.concatenate(w)
 
     def stretches(self) -> Iterator[Stretch]:
-        small = (len(self.log.tau) + 2) * self.problem.model_size <= KEPT
+        small = (len(self.kinks) + 2 * len(self.legs)) * self.problem.model_size <= KEPT
         return iter(self._walked) if small else self._walk()
 
     @cached_property
@@ -129,32 +154,65 @@ class ExactPath:
         return tuple(self._walk())
 
     def _walk(self) -> Iterator[Stretch]:
-        knots = np.r_[self.start, self.kinks, self.end]
+        for k, leg in enumerate(self.legs):
+            yield from self._walk_along(leg)
+            if k + 1 < len(self.legs):
+                tau, w = self._bridge(k)
+                yield tau, w, moved(w)
+
+    def _walk_along(self, leg: PathLog) -> Iterator[Stretch]:
+        knots = np.r_[leg.start, np.asarray(leg.tau), leg.end]
         size = max(2, STRETCH // self.problem.model_size)
         for first in range(0, len(knots) - 1, size - 1):
             tau = knots[first : first + size]
-            w, speed = map(np.asarray, self.problem.on.walk(self.log, first, first + len(tau)))
+            w, speed = map(np.asarray, self.problem.on.walk(leg, first, first + len(tau)))
             yield tau, w, moved(w) if self.problem.kernel is None else np.r_[0.0, np.cumsum(speed[:-1] * np.diff(tau))]
 
     def __getstate__(self) -> dict[str, Any]:
         """The log as its parts, since skops takes no objects of the core."""
         held = {name: value for name, value in self.__dict__.items() if name != "_walked"}
-        return held | {"log": tuple(self.log.__getstate__())}
+        first, *further = (tuple(leg.__getstate__()) for leg in self.legs)
+        return held | {"log": first, "further": tuple(further)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        log = PathLog.__new__(PathLog)
-        log.__setstate__(tuple(state["log"]))
-        self.__dict__.update(state, log=log)
+        first, *further = (_log_of(leg) for leg in (state["log"], *state.get("further", ())))
+        self.__dict__.update(state, log=first, further=tuple(further))
 
     def audit(self, every: int = 1) -> float:
         """The largest violation of the optimality conditions at every so many kinks, for targets without perturbation.
 
         In margins, relative to a target: how far a margin is on the wrong side of it, and how far any margin is from
-        that of ``sum a_i z_i`` with multipliers inside their boxes (`src/core/path/audit.hpp`).
+        that of ``sum a_i z_i`` with multipliers inside their boxes (`src/core/path/audit.hpp`). Between two legs it is
+        what it is at their ends, or how far rows are from their targets there that are not on one side at both.
         """
         p = self.problem
         original = np.ascontiguousarray(p.target - p.unit * perturbation(len(p.sign)))
-        return float(p.on.audit(self.log, original, p.unit, every))
+        at_kinks = [float(p.on.audit(leg, original, p.unit, every)) for leg in self.legs]
+        return max(at_kinks + [self._off_between(k, original) for k in range(len(self.further))])
+
+    def _off_between(self, k: int, original: Array) -> float:
+        sides = np.stack([_sides(self.legs[k], at_end=True), _sides(self.legs[k + 1], at_end=False)])
+        moves = (sides[0] != sides[1]) | (sides == MEMBER).any(axis=0)
+        margins = self.problem.sign * self.problem.rows.scores(self._bridge(k)[1]).T
+        return float(np.abs(margins - original)[:, moves].max(initial=0.0)) / self.problem.unit
+
+
+MEMBER = 1  # of the margin, as in src/core/path/problem.hpp
+
+
+def _sides(leg: PathLog, at_end: bool) -> NDArray[np.int8]:
+    """Of every row, where the leg begins or where it ends."""
+    _, _, row, _, to, side, *_ = leg.__getstate__()
+    found = np.array(side)
+    if at_end:
+        found[row] = to  # the last one of those that name a row counts
+    return found
+
+
+def _log_of(state: Any) -> PathLog:
+    log = PathLog.__new__(PathLog)
+    log.__setstate__(tuple(state))
+    return log
 
 
 def trace(
@@ -183,7 +241,12 @@ def trace(
     box[:, 2] = np.where(positive, full, 0.0)
     box[:, 3] = np.where(positive, -full, full)
     problem = PathProblem(rows, sign, 1.0 + perturbation(rows.n_rows), box, 1.0, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range)), tau_range[1])
+    return _traced(problem, tau_range, seed, callback)
+
+
+def _traced(problem: PathProblem, tau_range: tuple[float, float], seed: int, callback: Callback | None) -> ExactPath:
+    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range))
+    return ExactPath(problem, first, tau_range[1], tuple(further))
 
 
 def trace_quantiles(
@@ -204,4 +267,4 @@ def trace_quantiles(
     unit = float(np.abs(value).max()) or 1.0
     target = value + unit * perturbation(rows.n_rows)
     problem = PathProblem(rows, np.ones(rows.n_rows), target, box, unit, kernel, kept)
-    return ExactPath(problem, problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range)), tau_range[1])
+    return _traced(problem, tau_range, seed, callback)

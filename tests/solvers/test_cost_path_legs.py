@@ -1,0 +1,127 @@
+"""A path in two legs: where a whole class ties, a straight line stands for thousands of kinks, and it is optimal."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from reference.cost_path import kkt_residual, objective
+from steelyard.solvers import cost_sensitive
+from steelyard.solvers.path.exact import trace, trace_quantiles
+
+
+def tied(n=600, columns=6, rare=0.15):
+    """One-hot columns that say little of a rare class: where it is cheap, every row of the other one is on the margin."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (n, columns))
+    y = np.where((rng.random(n) < rare) | ((codes[:, 0] == 0) & (rng.random(n) < 2 * rare)), 1.0, -1.0)
+    one_hot = (codes[:, :, None] == np.arange(4)).reshape(n, -1).astype(float)
+    return np.c_[one_hot, np.ones(n)], y
+
+
+@pytest.fixture(scope="module")
+def path():
+    X, y = tied()
+    return trace(X, y, 0.003)
+
+
+def between(path, count=9):
+    (first, second) = path.legs
+    return np.linspace(first.end, second.start, count + 2)[1:-1]
+
+
+def test_a_straight_line_stands_for_many_kinks(path):
+    first, second = path.legs
+    assert first.start == 0.0 < first.end < second.start < second.end == 1.0
+    assert second.start - first.end > 0.1
+    assert (np.diff(path.kinks) >= 0).all()
+    assert path.status.solved
+    assert path.audit() < 1e-8
+
+
+def test_the_straight_line_is_optimal(path):
+    """By multipliers that bounded least squares finds at each tau, and by another solver's bound."""
+    X, y = tied()
+    for tau in between(path):
+        (w,) = path.models(tau)
+        assert kkt_residual(X, y, w, tau, 0.003, tie=2e-8) < 1e-6
+        other = cost_sensitive.solve(X, y, 2 * (1 - tau), 2 * tau, 0.003, 1e-7)
+        assert objective(X, y, w, tau, 0.003) <= other.objective * (1 + 1e-8)
+        assert objective(X, y, w, tau, 0.003) >= other.objective * (1 - other.gap) - 1e-12
+
+
+@pytest.mark.parametrize("C", [0.001, 0.01, 0.1, 1.0])
+@pytest.mark.parametrize("n", [150, 400])
+def test_conditions_hold_with_weights_that_tie_and_nearly_tie(n, C):
+    X, y = tied(n)
+    near = X + 1e-5 * np.random.default_rng(2).normal(size=X.shape)
+    for rows in (X, near):
+        path = trace(rows, y, C, sample_weight=np.random.default_rng(1).uniform(0.5, 1.5, n))
+        assert path.status.solved
+        assert path.audit() < 1e-8
+
+
+def test_the_leg_that_came_down_is_replayed_upwards(path):
+    """At single tau, and along the path."""
+    tau, w, _ = (np.concatenate(parts) for parts in zip(*path.stretches(), strict=True))
+    assert (np.diff(tau) >= 0).all()
+    assert (tau[0], tau[-1]) == (0.0, 1.0)
+    X, _ = tied()
+    some = np.random.default_rng(1).choice(np.flatnonzero(np.diff(tau) > 1e-9), 40)
+    middle = 0.5 * (tau[some] + tau[some + 1])
+    np.testing.assert_allclose(X @ path.models(middle).T, 0.5 * X @ (w[some] + w[some + 1]).T, atol=1e-8)
+
+
+def test_a_part_of_the_range_has_the_same_models(path):
+    X, y = tied()
+    (_, second) = path.legs
+    start = 0.5 * (second.start + 1.0)
+    alone, taus = trace(X, y, 0.003, (start, 1.0)), np.linspace(start, 1.0, 33)
+    np.testing.assert_allclose(X @ path.models(taus).T, X @ alone.models(taus).T, atol=2e-8)
+
+
+def test_the_audit_sees_a_line_that_joins_what_it_may_not():
+    rng = np.random.default_rng(0)
+    X, y = np.c_[rng.normal(size=(80, 3)), np.ones(80)], rng.choice([-1.0, 1.0], 80)
+    whole, low, high = trace(X, y), trace(X, y, 1.0, (0.0, 0.3)), trace(X, y, 1.0, (0.6, 1.0))
+    wrong = dataclasses.replace(whole, log=low.log, further=(high.log,))
+    assert whole.audit() < 1e-8
+    assert wrong.audit() > 1e-3
+
+
+def test_legs_pickle_and_are_saved(path, tmp_path):
+    again = pickle.loads(pickle.dumps(path))
+    taus = np.r_[between(path), 0.1, 0.9]
+    np.testing.assert_array_equal(again.models(taus), path.models(taus))
+    np.testing.assert_array_equal(again.kinks, path.kinks)
+    X, y = tied()
+    model = sy.CostPath(C=0.003, method="exact").fit(X[:, :-1], y)
+    assert len(model._path.legs) == 2
+    sy.save(model, tmp_path / "path.sy")
+    back = sy.load(tmp_path / "path.sy")
+    np.testing.assert_array_equal(back.predict_proba(X[:, :-1]), model.predict_proba(X[:, :-1]))
+    np.testing.assert_array_equal(back.at(taus[3]).coef_, model.at(taus[3]).coef_)
+
+
+def test_a_regression_that_fits_exactly_is_two_ends_and_a_line():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(500, 4)), np.ones(500)]
+    path = trace_quantiles(X, X[:, 0] - 2.0 * X[:, 1])
+    assert len(path.legs) == 2
+    assert path.audit() < 1e-8
+    np.testing.assert_allclose(
+        X @ path.models([0.3, 0.5, 0.7]).T, (X[:, 0] - 2 * X[:, 1])[:, None] + np.zeros(3), atol=1e-7
+    )
+
+
+def test_who_watches_sees_the_range_grow_once():
+    X, y = tied(12_000, 9)
+    seen = []
+    path = trace(X, y, 0.003, callback=seen.append)
+    assert len(path.legs) == 2
+    assert len(seen) > 2
+    shares = [one.share for one in seen]
+    assert shares == sorted(shares)
+    assert 0.0 <= shares[0] <= shares[-1] <= 1.0 + 1e-9
