@@ -156,7 +156,10 @@ def test_calls_that_crashed_or_hung_once(name):
 def test_a_descent_that_comes_no_closer_says_so(solver):
     X = np.random.default_rng(0).normal(size=(64, 8))
     _, primal, gap, passes, ended, where = endless(costs=[(1e300, 1.0)], solver=solver, X=X)[0]
-    assert (Ended(ended), where) == (Ended.TROUBLE, "coordinate descent comes no closer: smaller costs, or scale X")
+    assert (Ended(ended), where) == (
+        Ended.TROUBLE,
+        "coordinate descent comes no closer: take smaller costs, or scale X",
+    )
     assert np.isfinite(primal)
     assert gap > 0.5
     assert 3e4 < passes < 1e6

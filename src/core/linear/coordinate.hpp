@@ -29,8 +29,8 @@ struct Sweeping {
     double passes_between_looks = 4;  // a look costs one, so that looks are at most a fifth of the work
 };
 
-// Whether the bounds of a descent still come closer. Where costs are large beyond all measure its steps are too small to
-// be seen in the objective, or turn in rounding, with nothing infinite and no gradients that agree.
+// Whether the bounds of a descent still come closer. Where costs are large beyond all measure its steps are too small
+// to be seen in the objective, or turn in rounding, with nothing infinite and no gradients that agree.
 class Closing {
 public:
     explicit Closing(double passes = 0) : since_(passes), passes_(passes) {}
@@ -61,7 +61,8 @@ inline Status why_not(const Solution& best, const std::vector<double>& v, double
     if (!all_finite(v)) return Status::trouble("w overflows in coordinate descent");
     if (spread < Sweeping{}.no_closer)
         return Status::trouble("coordinate descent is at rest, with a gap that is rounding");
-    if (closing.has_ended()) return Status::trouble("coordinate descent comes no closer: smaller costs, or scale X");
+    if (closing.has_ended())
+        return Status::trouble("coordinate descent comes no closer: take smaller costs, or scale X");
     return {Ended::limit, best.passes >= max_passes ? out_of_passes : ""};
 }
 
