@@ -27,7 +27,7 @@ from faults import saved_models
 from faults.fuzz_core import BINDINGS
 
 FAULTS = Path(saved_models.__file__).parent
-FUZZED, SLICE = (2, 1) if QUICK else (300, 50)  # seconds of a processor
+FUZZED, SLICE = (2, 1) if QUICK else (300, 25)  # seconds of a processor
 ALLOCATIONS = 20 if QUICK else 2000
 CHECKPOINTS = 3 if QUICK else 12
 BROKEN = [f"checkpoint: {how}" for how in ("ENOSPC", "EIO", "short", "half", "lie")]

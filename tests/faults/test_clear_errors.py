@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from faults.inputs import ours
 from faults.odd_inputs import N, X, Y
+from steelyard.measures import FBeta
 
 pd = pytest.importorskip("pandas")
 MAKE = ours()
@@ -111,6 +112,15 @@ def test_a_quantile_is_one_of_numbers():
     refused(lambda: path.fit(X, np.array(["a", "b"])[Y]), "y holds no numbers, and quantiles are of numbers")
     refused(lambda: path.fit(X, Y.astype("datetime64[D]")), "y holds dates or durations (datetime64[D])")
     refused(lambda: path.fit(X, [None] * N), "Input y contains NaN: row 0")
+
+
+def test_labels_are_missing_where_a_path_is_asked():
+    refused(lambda: MAKE["CostPath"]().fit(X, Y).best(FBeta(1), X, None), "but the target y is None")
+
+
+def test_classes_of_a_stream_are_of_one_kind_and_may_be_a_set():
+    refused(lambda: MAKE["OnlineClassifier"]().partial_fit(X, Y, classes=[0, None]), "labels are of one kind; got")
+    assert MAKE["OnlineClassifier"]().partial_fit(X, Y, classes={1, 0}).classes_.tolist() == [0, 1]
 
 
 WEIGHTS = {
