@@ -1,7 +1,7 @@
 """How long each fuzzer of `tests/faults` has run, where allocations have been made to fail, and what came of it.
 
     python benchmarks/under_fire.py fuzz [BINDING...]        odd calls of the core, until each has had `FUZZED` seconds
-    python benchmarks/under_fire.py files                    the file readers under atheris, for `FUZZED` seconds more
+    python benchmarks/under_fire.py files                    the file readers under atheris, until they have had as many
     python benchmarks/under_fire.py disk                     calls of the disk fail under a run with checkpoints
     python benchmarks/under_fire.py memory core [MODEL...]   the n-th allocation of the core fails, to `ALLOCATIONS`
     python benchmarks/under_fire.py memory all [MODEL...]    that of the whole process
@@ -14,6 +14,7 @@ crash, no hang, and never anything but a MemoryError with all as it was.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from faults import saved_models
 from faults.fuzz_core import BINDINGS
 
 FAULTS = Path(saved_models.__file__).parent
-FUZZED, SLICE = (2, 1) if QUICK else (300, 50)  # seconds of a processor
+FUZZED, SLICE = (2, 1) if QUICK else (300, 25)  # seconds of a processor
 ALLOCATIONS = 20 if QUICK else 2000
 CHECKPOINTS = 3 if QUICK else 12
 BROKEN = [f"checkpoint: {how}" for how in ("ENOSPC", "EIO", "short", "half", "lie")]
@@ -50,24 +51,39 @@ def said(program, *args, **environment):
 
 
 def fuzz(*names):
-    found = kept("fuzz").get("bindings", {})
-    while left := [name for name in names or BINDINGS if found.get(name, {}).get("seconds", 0) < FUZZED - 1]:
-        name = min(left, key=lambda name: found.get(name, {}).get("seconds", 0))
-        one = found.setdefault(name, {"seconds": 0.0, "tries": 0, "answered": 0, "crashed": [], "slices": 0})
-        one["slices"] += 1
-        (ended,) = said("fuzz_core.py", 100 + one["slices"], min(SLICE, FUZZED - one["seconds"]), name)
+    nothing = {"seconds": 0.0, "tries": 0, "answered": 0, "crashed": [], "slices": 0}
+
+    def had():
+        found = kept("fuzz").get("bindings", {})
+        return {name: found.get(name, nothing) for name in names or BINDINGS}
+
+    while left := {name: one for name, one in had().items() if one["seconds"] < FUZZED - 1}:
+        name = min(left, key=lambda name: left[name]["seconds"])
+        slices = left[name]["slices"] + 1
+        (ended,) = said("fuzz_core.py", 100 + slices, min(SLICE, FUZZED - left[name]["seconds"]), name)
+        one = {**had()[name], "slices": slices}
         for key in ("seconds", "tries", "answered"):
             one[key] = round(one[key] + ended[key], 1)
-        one["crashed"] += sorted(ended["crashed"])
-        write("fuzz", {**kept("fuzz"), "bindings": found}, show=False)
+        one["crashed"] = [*one["crashed"], *sorted(ended["crashed"])]
+        all_of_them = kept("fuzz")  # another run may have written meanwhile
+        write("fuzz", {**all_of_them, "bindings": {**all_of_them.get("bindings", {}), name: one}}, show=False)
         print(name, one, flush=True)
 
 
 def files():
+    """In slices as well; what leads to new lines is kept for the next one, and what breaks a reader for the tests."""
     with tempfile.TemporaryDirectory() as folder:
-        *_, ended = said("fuzz_files.py", FUZZED, folder)
-        ended |= {"seconds": FUZZED, "broken": len(os.listdir(folder))}
-    write("fuzz", {**kept("fuzz"), "files": ended})
+        while (had := kept("fuzz").get("files", {"seconds": 0, "inputs": 0, "broken": 0}))["seconds"] < FUZZED - 1:
+            seconds = min(SLICE, FUZZED - had["seconds"])
+            try:
+                *_, ended = said("fuzz_files.py", seconds, folder)
+            finally:
+                broken = [path for path in Path(folder).iterdir() if path.name != "corpus"]
+                for path in broken:
+                    (FAULTS / "files" / "found").mkdir(exist_ok=True)
+                    shutil.move(path, FAULTS / "files" / "found" / path.name)
+            one = {"seconds": round(had["seconds"] + seconds, 1), "inputs": had["inputs"] + ended["inputs"]}
+            write("fuzz", {**kept("fuzz"), "files": {**one, "broken": had["broken"] + len(broken)}})
 
 
 def disk():

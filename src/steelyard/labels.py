@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .rows import refuse_masked
@@ -18,6 +19,8 @@ def plain_labels(y: Any) -> Any:
     """Labels of pandas' own types and Python's own objects as numpy's of the same kind, so that True stays True and 1
     stays 1 (scikit-learn makes 1.0 of both); missing ones are refused by name."""
     refuse_masked(y, "y")
+    if y is None:
+        return y
     if hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
         missing = np.flatnonzero(np.asarray(y.isna()))
         if len(missing):
@@ -34,6 +37,44 @@ def plain_labels(y: Any) -> Any:
                 return np.asarray(y, dtype=np.int64)
             except OverflowError:
                 raise ValueError("labels that are whole numbers have 64 bits: call such large ones by text") from None
+    if not sp.issparse(y):  # of several labels a row
+        _check_column(y)
+    return y
+
+
+def _check_column(y: Any) -> None:
+    """What cannot be one label for each row, and the first that is no number among numbers."""
+    try:
+        column = np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "y has rows of different lengths, and one label for each row is needed; of several labels a row "
+            "sklearn.preprocessing.MultiLabelBinarizer makes a table"
+        ) from None
+    if column.ndim == 0:
+        what = f"text, {y!r}" if isinstance(y, (str, bytes)) else f"a {type(y).__name__}"
+        raise ValueError(f"y is {what}: y should be a 1d array, or a list, with one label for each row")
+    refuse_no_numbers(column)
+
+
+def refuse_no_numbers(column: NDArray[Any], name: str = "y") -> None:
+    """NaN or infinity in a column of floats, with its row."""
+    if column.dtype.kind != "f" or column.ndim != 1:
+        return
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        what = "NaN" if np.isnan(column[bad[0]]) else "infinity or a value too large for float64"
+        raise ValueError(f"Input {name} contains {what}: row {bad[0]}. Drop such rows")
+
+
+def refuse_columns(y: Any) -> Any:
+    """y, unless there are several columns of it."""
+    shape = np.asarray(y).shape
+    if len(shape) > 1 and shape[1:] != (1,):
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead: one label for each row is needed. Of one "
+            "column for each class np.asarray(y).argmax(axis=1) makes one"
+        )
     return y
 
 

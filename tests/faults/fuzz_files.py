@@ -12,7 +12,6 @@ import gc
 import json
 import os
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -97,14 +96,15 @@ def main(seconds, folder):
             atheris.instrument_func(found)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    with tempfile.TemporaryDirectory() as corpus:
-        for number, seed in enumerate(readers.seeds()):
-            Path(corpus, str(number)).write_bytes(seed)
-        # Inputs may be as long as files from the start, and only `Clock` ends them.
-        how = [f"-max_len={LONGEST}", "-len_control=0", f"-artifact_prefix={folder}/"]
-        how += [f"-timeout={WAITING}", "-rss_limit_mb=4000", f"-report_slow_units={WAITING}"]
-        atheris.Setup([sys.argv[0], corpus, *how], Clock(readers.replay, seconds, folder))
-        atheris.Fuzz()
+    corpus = Path(folder, "corpus")  # kept for a run that goes on
+    corpus.mkdir(exist_ok=True)
+    for number, seed in enumerate(readers.seeds()):
+        Path(corpus, str(number)).write_bytes(seed)
+    # Inputs may be as long as files from the start, and only `Clock` ends them.
+    how = [f"-max_len={LONGEST}", "-len_control=0", f"-artifact_prefix={folder}/"]
+    how += [f"-timeout={WAITING}", "-rss_limit_mb=4000", f"-report_slow_units={WAITING}"]
+    atheris.Setup([sys.argv[0], str(corpus), *how], Clock(readers.replay, seconds, folder))
+    atheris.Fuzz()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from faults import only_full
 from faults.fuzz_core import BINDINGS
 from faults.inputs import in_fork
 from steelyard import _core
+from steelyard.solvers.status import Ended
 
 ROWS = np.random.default_rng(0).normal(size=(6, 3))
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
@@ -51,11 +52,11 @@ def grid(tol=1e-3, costs=((1.0, 1.0),), C=(1.0,)):
     return made
 
 
-def endless(costs=((1.0, 2.0),), weight=None, loss="logistic"):
+def endless(costs=((1.0, 2.0),), weight=None, loss="logistic", solver="coordinate", X=ROWS):
     """With as many passes as there may be."""
     made = grid(costs=costs)
-    made.max_passes, made.loss = 1e308, loss
-    return _core.solve_cost_grid(rows(), SIGNS, weight, made)
+    made.max_passes, made.loss, made.solver = np.inf, loss, solver
+    return _core.solve_cost_grid(_core.Rows.dense(X), np.resize(SIGNS, len(X)), weight, made)
 
 
 def risks(y=SIGNS, weight=None):
@@ -101,6 +102,7 @@ ENDED = {
     ),
     "a cost below zero": lambda: endless(costs=[(-1e308, 2.0)]),
     "a weight below zero": lambda: endless(weight=np.array([1.0, 1.0, -1e308, 1.0, 1.0, 1.0])),
+    "a cost that no step is seen beside": lambda: endless(costs=[(1e306, 2.0)]),
     "a cost of NaN": lambda: endless(costs=[(np.nan, 2.0)], loss="squared_hinge"),
     "a tolerance of NaN": lambda: _core.solve_cost_grid(rows(), SIGNS, None, grid(tol=np.nan)),
     "a tolerance of minus infinity": lambda: _core.trace_approximately(
@@ -148,6 +150,19 @@ def test_calls_that_crashed_or_hung_once(name):
             return "refused", str(error)
 
     assert in_fork(run)[0] in ("answered", "refused")
+
+
+@pytest.mark.parametrize("solver", ["coordinate", "newton_first"])  # one problem, and eight side by side
+def test_a_descent_that_comes_no_closer_says_so(solver):
+    X = np.random.default_rng(0).normal(size=(64, 8))
+    _, primal, gap, passes, ended, where = endless(costs=[(1e300, 1.0)], solver=solver, X=X)[0]
+    assert (Ended(ended), where) == (
+        Ended.TROUBLE,
+        "coordinate descent comes no closer: take smaller costs, or scale X",
+    )
+    assert np.isfinite(primal)
+    assert gap > 0.5
+    assert 3e4 < passes < 1e6
 
 
 def test_every_binding_is_tried():

@@ -71,6 +71,7 @@ private:
             for (int c = 0; c < 2; ++c) cost_[c].at[k] = lanes[k].cost[c];
             for (Index j = 0; j < d_; ++j) w_[j * width + k] = lanes[k].pull[j];
             spread_[k] = sweeping_.spread;
+            closing_[k] = Closing(lanes[k].best->passes);
         }
         for (Index i = 0; i < n_; ++i)
             for (std::size_t k = 0; k < lanes.size(); ++k) b_[i * width + k] = lanes[k].share[i];
@@ -179,25 +180,21 @@ private:
             }
             Solution& best = *lanes[k].best;
             best.passes += passes_ + 1;
-            best.offer_primal(squared_norm(w) / 2 + risk_.at[k], w);
-            best.offer_dual(dual_.at[k] - squared_norm(v) / 2, none);
-            if (best.reaches(stopping.tol) || !goes_on(best, v, stopping, spread_[k])) live_ &= ~(1u << k);
+            const double primal = squared_norm(w) / 2 + risk_.at[k], dual = dual_.at[k] - squared_norm(v) / 2;
+            best.offer_primal(primal, w);
+            best.offer_dual(dual, none);
+            closing_[k].see(primal, dual, best.passes);
+            if (!best.reaches(stopping.tol)) {
+                best.status = why_not(best, v, spread_[k], closing_[k], stopping.max_passes);
+                if (best.status.ended == Ended::limit && best.passes < stopping.max_passes) continue;
+            }
+            live_ &= ~(1u << k);
         }
         for (Index j = 0; j < d_ * width; ++j) w_[j] = v_[j];
         std::fill(v_.begin(), v_.end(), 0.0);
         risk_ = dual_ = Numbers{};
         passes_ = 0;
         return live_ != 0;
-    }
-
-    bool goes_on(Solution& best, const std::vector<double>& v, const Stopping& stopping, double spread) const {
-        if (!all_finite(v))
-            best.status = Status::trouble("w overflows in coordinate descent");
-        else if (spread < sweeping_.no_closer)
-            best.status = Status::trouble("coordinate descent is at rest, with a gap that is rounding");
-        else
-            best.status = {Ended::limit, best.passes >= stopping.max_passes ? out_of_passes : ""};
-        return best.status.ended == Ended::limit && best.passes < stopping.max_passes;
     }
 
     // Until the projected gradients of every lane agree to its spread. A lane whose do waits for the others: further
@@ -305,6 +302,7 @@ private:
     unsigned live_ = 0, moving_ = 0;  // lanes that are not solved, and of those the ones that sweeps move
     Shuffler shuffler_{0};
     Sweeping sweeping_;
+    Closing closing_[width];
 };
 
 }  // namespace steelyard

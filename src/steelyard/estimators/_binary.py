@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
 from ..elsewhere import is_tensor
-from ..labels import check_one_kind, plain_labels
+from ..labels import check_one_kind, is_object, plain_labels, refuse_columns, refuse_no_numbers
 from ..measures import Measure
 from ..measures.constraints import as_constraints
 from ..measures.labels import is_symmetric
+from ..rows import refuse_masked
 from ..threads import available_cores
 from . import _on_tensors as on_tensors
 
@@ -86,15 +89,15 @@ class Labels:
 
 
 HEAVIEST = 1e100  # a sum of weights: its square, times what a row can add, is still a number
+LIGHTEST = 1e-300  # the largest weight of a class: shares of it, down to the rounding of sums, are numbers of 64 bits
 
 
 def one_kind(y: Any) -> np.ndarray:
     """y as one column of labels that can be compared with each other, none of them missing."""
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None")
-    column: np.ndarray = column_or_1d(plain_labels(y), warn=True)
-    if column.dtype.kind == "f":
-        assert_all_finite(column, input_name="y")
+    column: np.ndarray = column_or_1d(refuse_columns(plain_labels(y)), warn=True)
+    refuse_no_numbers(column)
     check_one_kind(column)
     return column
 
@@ -171,18 +174,42 @@ def check_weight(sample_weight: Any, X: Any, is_positive: np.ndarray | None = No
     """None stays None; otherwise float64, finite, not negative, and with mass in both classes when labels are given."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, (str, bytes)):
-        raise ValueError(f"sample_weight is a number for each row; got {sample_weight!r}")
+    _check_form_of_weight(sample_weight)
     weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative; the smallest is {weight.min()}")
+        raise ValueError(
+            f"sample_weight must not be negative; the smallest is {weight.min()}, in row {weight.argmin()}"
+        )
     if weight.max(initial=0.0) * len(weight) > HEAVIEST:
         raise ValueError(
             f"sample_weight is too large to compute with: the largest is {weight.max():g}. Divide it by its mean"
         )
-    if is_positive is not None and not (weight[is_positive].any() and weight[~is_positive].any()):
+    parts = [weight] if is_positive is None else [weight[is_positive], weight[~is_positive]]
+    largest = [part.max(initial=0.0) for part in parts]
+    if is_positive is not None and not all(largest):
         raise ValueError("sample_weight leaves only one class with weight: a classifier needs rows of both classes")
+    if 0 < min(largest) < LIGHTEST:
+        raise ValueError(
+            f"sample_weight is too small to compute with: the largest of a class is {min(largest):g}. Divide it by "
+            "its mean"
+        )
     return weight
+
+
+def _check_form_of_weight(sample_weight: Any) -> None:
+    """What scikit-learn reads as something else, or refuses in words about something else."""
+    refuse_masked(sample_weight, "sample_weight")
+    column = sample_weight if sp.issparse(sample_weight) else np.asarray(sample_weight)
+    if isinstance(sample_weight, (str, bytes)):
+        raise ValueError(f"sample_weight is a number for each row; got {sample_weight!r}")
+    if column.dtype.kind in "mM" or (column.ndim == 0 and column.dtype.kind == "O"):
+        what = f"dates or durations ({column.dtype})" if column.ndim else f"a {type(sample_weight).__name__}"
+        raise ValueError(f"sample_weight is a number for each row; got {what}")
+    if column.ndim == 1 and len(column) == 0:
+        raise ValueError("sample_weight is empty: it is a number for each row")
+    with suppress(TypeError, ValueError):  # None is not a number, and becomes NaN
+        column = column.astype(np.float64) if is_object(column.dtype) else column
+    refuse_no_numbers(column, "sample_weight")
 
 
 def check_measure(measure: Any) -> Measure:

@@ -7,7 +7,8 @@ own pass for NaN and infinity: `Rows.of` looks at every number once, says where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..labels import is_object, plain_labels
+from ..labels import is_object, plain_labels, refuse_columns
 from ..rows import Check, Rows, refuse_masked
 
 PLAIN_X = (np.ndarray, sp.csr_matrix, sp.csr_array)
@@ -28,8 +29,8 @@ def rows_and_y(
 ) -> tuple[Rows, Any]:
     """X as rows and y as a column of the same length; what ``check`` leaves to the solver's loop says `Rows.of`."""
     if not _plain(X, y) or _known_width(estimator, reset) not in (None, X.shape[1]):
-        _check_form(X)
-        y = plain_labels(y)
+        _check_table(X)
+        y = refuse_columns(plain_labels(y))
         with said_of_a_column(X):
             X, y = validate_data(estimator, X, y, reset=reset, **KINDS)
     elif reset:
@@ -56,7 +57,7 @@ def _known_width(estimator: BaseEstimator, reset: bool) -> int | None:
 def rows_to_score(estimator: BaseEstimator, X: Any) -> Rows:
     """New rows for a fitted estimator."""
     check_is_fitted(estimator)
-    _check_form(X)
+    _check_table(X)
     with said_of_a_column(X):
         X = validate_data(estimator, X, reset=False, **KINDS)
     return Rows.of(X)
@@ -93,7 +94,7 @@ def said_of_a_column(X: Any) -> Iterator[None]:
     """What cannot be made a number is named with its column, and what to do about it."""
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         reason = _not_numbers(X)
         if reason is None:
             raise
@@ -101,6 +102,7 @@ def said_of_a_column(X: Any) -> Iterator[None]:
         raise kind(f"{reason} ({error})") from error
 
 
+MISSING = "Drop or impute such rows first, for instance with sklearn.impute.SimpleImputer"
 ENCODE = "encode it as numbers first, for instance with sklearn.preprocessing.OneHotEncoder"
 
 
@@ -115,16 +117,49 @@ def _not_numbers(X: Any) -> str | None:
             return None
         columns = [(k, X[:, k]) for k in range(X.shape[1])]
     else:
+        for name, times in Counter(names).most_common(1):
+            if times > 1:
+                return f"X has more than one column named {name!r}: give each a name of its own"
         columns = [(name, X[name]) for name in names]
     for name, column in columns:
         values = np.asarray(column)
         if values.dtype.kind in "mM":
             return f"column {name!r} of X holds dates or durations: say as numbers what they mean, in some unit"
+        if getattr(getattr(column, "dtype", None), "fill_value", 0) != 0:
+            return f"column {name!r} of X is sparse, and not with zeros: take X.sparse.to_dense()"
         try:
             values.astype(np.float64)
-        except (ValueError, TypeError):
-            return f"column {name!r} of X holds {type(values.tolist()[0]).__name__}, not numbers: {ENCODE}"
+        except (ValueError, TypeError, OverflowError):
+            return f"column {name!r} of X holds {_no_number_in(values.tolist())}"
     return None
+
+
+def _no_number_in(column: list[Any]) -> str:
+    """The first value that is no number, and what to do about it."""
+    for row, value in enumerate(column):
+        try:
+            float(value)
+        except OverflowError:
+            return f"a number beyond those of 64 bits in row {row}: divide by a unit"
+        except (ValueError, TypeError):
+            if type(value).__name__ in ("NAType", "NaTType"):
+                return f"NaN: row {row} has no value there. {MISSING}"
+            return f"{type(value).__name__}, not numbers: {ENCODE}"
+    return "no numbers"
+
+
+def _check_table(X: Any) -> None:
+    """For rows that are read here: what can be no table, before numpy makes one object of it."""
+    _check_form(X)
+    is_list = hasattr(X, "__len__") and hasattr(X, "__getitem__") and not isinstance(X, Mapping)
+    if not (is_list or hasattr(X, "shape") or hasattr(X, "__array__")):
+        raise TypeError(f"X is a {type(X).__name__}, not a table: make an array or a data frame of its numbers")
+    fields = getattr(getattr(X, "dtype", None), "names", None)
+    if fields:
+        make = "numpy.lib.recfunctions.structured_to_unstructured(X)"
+        raise TypeError(f"X is a structured array with the fields {', '.join(fields)}: {make} makes a table of it")
+    if hasattr(X, "columns") and getattr(X, "shape", (1,))[-1] == 0:
+        raise ValueError(f"X has no columns: found 0 feature(s) (shape={X.shape}) while a minimum of 1 is required")
 
 
 def _check_shape_of_it(X: Any) -> None:
@@ -151,6 +186,8 @@ def _check_form(X: Any) -> None:
         raise TypeError(
             f"X holds dates or durations ({X.dtype}): say as numbers what they mean, in a unit of your choice"
         )
+    if sp.issparse(X) and X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got a sparse array of shape {X.shape} instead: X.reshape(1, -1) is a row")
     if not sp.issparse(X) or X.format == "csr":
         return
     if hasattr(X, "check_format"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..labels import check_one_kind
 from ..measures import Measure
 from ..rows import Rows
 from ._binary import Labels, check_weight, several_instead
@@ -41,7 +43,9 @@ def known_labels(y: NDArray[Any], classes: NDArray[Any], positive: Any) -> Label
 
 
 def check_classes(classes: Any, measure: Measure) -> NDArray[Any]:
-    found: NDArray[Any] = np.unique(np.asarray(classes))
+    given: NDArray[Any] = np.asarray(list(classes) if isinstance(classes, Set) else classes)
+    check_one_kind(given)
+    found: NDArray[Any] = np.unique(given)
     if len(found) != 2 and not (measure.is_lifted and len(found) > 2):
         raise ValueError(
             f"Only binary classification is supported: classes must hold two labels; got {found.tolist()}"

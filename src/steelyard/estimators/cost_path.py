@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..elsewhere import is_elsewhere, is_tensor
@@ -33,7 +33,7 @@ from ..solvers.path.problem import SOLVERS, ModelPath, PathKernel, check_C, chec
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
 from . import _on_tensors, _path_elsewhere
-from ._binary import BinaryMixin, Labels, check_measure, check_weight
+from ._binary import BinaryMixin, Labels, check_measure, check_weight, one_kind
 from ._border import as_before, rows_and_y, rows_to_score
 from ._lazy import lazily
 from ._parameters import ANYTHING, SHARE, Table, Words
@@ -353,7 +353,7 @@ class CostPath(BinaryMixin, PathEstimator):
         return self.at(float(changes.middles(points)[choice.index]))
 
     def _rates(self, changes: SignChanges, y: Any, sample_weight: Any) -> frontier.Frontier:
-        labels = column_or_1d(y)
+        labels = one_kind(y)
         unknown = set(labels.tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(f"y has labels {sorted(unknown)} that were not seen in fit: {self.classes_.tolist()}")

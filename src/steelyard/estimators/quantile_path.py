@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..labels import refuse_no_numbers
 from ..solvers.path import exact
 from ._binary import check_weight
 from ._border import as_before, rows_and_y, rows_to_score
@@ -138,7 +139,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
             if weight is not None and not weight.any():
                 raise ValueError("sample_weight is zero on every row: nothing to learn from")
             kernel = self._kernel(rows, weight)
-            rows, y, weight = self._weighted(rows.packed(), np.asarray(y, dtype=np.float64), weight)
+            rows, y, weight = self._weighted(rows.packed(), _numbers(y), weight)
             self._middle = _median(y, weight) if self.fit_intercept else 0.0
             seed = int(check_random_state(self.random_state).randint(2**31))
             features = LinearFeatures(bool(self.fit_intercept))
@@ -184,6 +185,19 @@ class QuantilePath(RegressorMixin, PathEstimator):
 
     def _check_quantile(self, tau: Any) -> float:
         return self._check_in_range(tau, "a quantile is a share of y")
+
+
+def _numbers(y: Any) -> Array:
+    """y as numbers, each of them finite."""
+    column = np.asarray(y)
+    if column.dtype.kind in "mM":
+        raise TypeError(f"y holds dates or durations ({column.dtype}): say as numbers what they mean, in some unit")
+    try:
+        found: Array = column.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"y holds no numbers, and quantiles are of numbers ({error})") from error
+    refuse_no_numbers(found)
+    return found
 
 
 def _median(y: np.ndarray, weight: np.ndarray | None) -> float:
