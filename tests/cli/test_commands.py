@@ -24,12 +24,23 @@ def truth(table):
     return np.array([line.rsplit(",", 1)[1] for line in table.read_text().splitlines()[1:]])
 
 
+PROGRESS = {
+    "threshold": "6 of 6: Pipeline on all rows",
+    "batch": "MeasureClassifier: ",
+    "online": "600 rows, ",
+    "path": "CostPath: ",
+    "kernel": "CostPath: ",
+    "count": "5 of 5: Pipeline without part 5 of 5",
+}
+
+
 @pytest.mark.parametrize("model", [kind for kind in MODELS if kind != "count"])
 def test_fit_and_predict(table, tmp_path, capsys, model):
     out = tmp_path / "model"
     goal = ("--measure", "0.5*BalancedAccuracy() + 0.5*NegKLD()", "--pos-label", "yes")
-    code, said, _ = run(capsys, "fit", table, "--target", "label", *goal, "--model", model, "--out", out, "--json")
+    code, said, shown = run(capsys, "fit", table, "--target", "label", *goal, "--model", model, "--out", out, "--json")
     assert code == 0
+    assert PROGRESS[model] in shown  # and nothing but the result is on standard output
     found = json.loads(said)
     assert (found["rows"], found["classes"], found["pos_label"]) == (600, ["no", "yes"], "yes")
     code, said, _ = run(capsys, "predict", out, table)
@@ -78,7 +89,11 @@ def test_predictions_in_a_file_and_as_json(table, tmp_path, capsys):
 
 def test_quantify(table, tmp_path, capsys):
     out = tmp_path / "model"
-    assert run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out, "--quiet")[0] == 0
+    code, _, shown = run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out)
+    assert code == 0
+    assert PROGRESS["count"] in shown
+    code, said, shown = run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out, "--quiet")
+    assert (code, shown) == (0, "")
     found = json.loads(run(capsys, "quantify", out, table, "--json")[1])
     share = np.mean(truth(table) == "yes")
     assert found["classes"]["yes"]["low"] < share < found["classes"]["yes"]["high"]
