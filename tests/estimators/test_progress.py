@@ -7,8 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 
 import steelyard as sy
 import steelyard.measures as m
@@ -96,6 +97,7 @@ LONG = {
     "path": (lambda v: sy.CostPath(random_state=0, verbose=v), "kinks for tau in [0, 1], solved"),
     "neyman-pearson": (lambda v: sy.NeymanPearsonClassifier(0.1, random_state=0, verbose=v), "without fold 2 of 5"),
     "threshold": (lambda v: sy.ThresholdClassifier(LogisticRegression(), "f1", cv=3, verbose=v), "part 2 of 3 scored"),
+    "offsets": (lambda v: sy.ThresholdClassifier(LogisticRegression(), m.macro(m.FBeta(1)), cv=3, verbose=v), "part 2 of 3"),
     "online": (lambda v: sy.OnlineClassifier(max_iter=3, random_state=0, verbose=v), "BAKLD(weight=0.5) 0."),
 }  # fmt: skip
 
@@ -189,3 +191,9 @@ def test_work_that_is_done_and_work_to_come(monkeypatch):
     work.part(0.5, "c")  # two seconds for a half of it, after one
     assert seen[-1].share == pytest.approx(3.0 / 5.0)
     assert seen[-1].told() == (seen[-1].share, "c; best so far 0.5000, model")
+
+
+def test_several_labels_a_row(capsys):
+    X, Y = make_multilabel_classification(300, n_classes=3, random_state=0)
+    sy.ThresholdClassifier(OneVsRestClassifier(LogisticRegression()), m.macro(m.FBeta(1)), cv=3, verbose=1).fit(X, Y)
+    assert "4 of 4: OneVsRestClassifier on all rows" in capsys.readouterr().err
