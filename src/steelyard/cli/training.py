@@ -27,7 +27,7 @@ from ..measures import measure_of
 from .commands import subject_to_of
 from .data import Source
 from .errors import INTERRUPTED, USAGE, CommandError, note
-from .tables import Labelled, labelled, positive_of, with_reader
+from .tables import Labelled, labelled, positive_of, prepared_by, with_reader
 
 
 def fit(given: Namespace) -> int:
@@ -40,10 +40,10 @@ def fit(given: Namespace) -> int:
         return _fit_online(given, source, OnlineClassifier(measure, **goal), start)
     table = labelled(source.whole(), given.target)
     prepare = preparation(table.X, impute=True)
-    if not given.quiet:
-        note(f"{len(table.y):,} rows, prepared by\n{prepare}")
     if not measure.is_lifted:
         goal["pos_label"] = positive_of(given.pos_label, np.unique(table.y))
+    if not given.quiet:
+        note(prepared_by(table, prepare))
     if given.delta is not None:
         goal |= {"delta": given.delta, "cv": HELD_OUT}
     model = fitted(given, measure, goal, prepare, table)
@@ -91,7 +91,7 @@ def _fit_online(given: Namespace, source: Source, model: OnlineClassifier, start
     model.pos_label = positive_of(given.pos_label, np.unique(begin.y))
     prepare = preparation(begin.X, impute=True).fit(begin.X)
     if not given.quiet:
-        note(f"prepared by what the first {len(begin.y):,} rows say:\n{prepare}")
+        note(f"of what the first block has: {prepared_by(begin, prepare)}")
     rows, ended = 0, 0
 
     def tables() -> Iterator[Labelled]:
