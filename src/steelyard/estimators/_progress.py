@@ -154,6 +154,7 @@ def _rich(out: TextIO, words: Callable[[], str]) -> Any:
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, ProgressColumn
+        from rich.table import Column
         from rich.text import Text
     except ImportError:
         return None
@@ -162,4 +163,5 @@ def _rich(out: TextIO, words: Callable[[], str]) -> Any:
         def render(self, task: Any) -> Text:
             return Text(words())
 
-    return Progress(BarColumn(24), Words(), console=Console(file=out), transient=True)
+    one_line = Column(no_wrap=True, overflow="ellipsis")
+    return Progress(BarColumn(24), Words(table_column=one_line), console=Console(file=out), transient=True)
