@@ -163,5 +163,6 @@ def _rich(out: TextIO, words: Callable[[], str]) -> Any:
         def render(self, task: Any) -> Text:
             return Text(words())
 
-    one_line = Column(no_wrap=True, overflow="ellipsis")
-    return Progress(BarColumn(24), Words(table_column=one_line), console=Console(file=out), transient=True)
+    bar, words_beside = Column(min_width=24), Column(no_wrap=True, overflow="ellipsis")
+    columns = BarColumn(24, table_column=bar), Words(table_column=words_beside)
+    return Progress(*columns, console=Console(file=out), transient=True)
