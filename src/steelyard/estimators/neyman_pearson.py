@@ -44,6 +44,8 @@ MANY_ROWS = 20_000
 CS = (0.1, 1.0, 10.0, 100.0)  # tried by C="auto": those of Table II in benchmarks/papers/neyman_pearson.py
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)  # times gamma="scale", tried by gamma="search": a decade to either side
 
+Tried = tuple[float, Candidate, Any]  # the share missed among rows left out, what misses it, and trained
+
 
 class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     """As few misses as possible while at most a share `max_fpr` of the negatives raises a false alarm.
@@ -214,7 +216,11 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
             if rule.leaves_out or self._searches or self.solver == "cost-grid":
                 parts = rule.with_folds(parts, random)
             with Steps(self.verbose, total=self._n_fits(parts, rule)) as steps:
-                candidate, trained = self._tried(parts, random, steps)
+                best: Tried | None = None
+                for one in self._candidates(parts, random, steps):
+                    best = self._better(best, one, one.learner.train(), parts, steps)
+                assert best is not None
+                _, candidate, trained = best
                 if self._searches and rule.leaves_out:  # not by the folds that chose C and gamma: these flatter them
                     parts = rule.with_folds(parts, random, again=True)
                 finished = candidate.learner.finished(trained)
@@ -233,20 +239,16 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
         folds, tried = len(parts.folds), len(self._Cs) * len(self._gammas(parts.training))
         return tried * (1 + folds * self._searches) + folds * rule.leaves_out
 
-    def _tried(self, parts: Parts, random: np.random.RandomState, steps: Steps) -> tuple[Candidate, Any]:
-        """The candidate that misses least among rows left out, trained."""
-        best: tuple[float, Candidate, Any] | None = None
-        for candidate in self._candidates(parts, random, steps):
-            trained, missed, said = candidate.learner.train(), 0.0, f"{candidate}, trained"
-            if self._searches:
-                missed = self._missed(parts, candidate, trained, steps)
-            if best is None or missed < best[0]:
-                best = missed, candidate, trained
-            if self._searches:
-                said = f"{candidate}, misses {missed:.4f}; best so far {best[0]:.4f}, {best[1]}"
-            steps.step(said)
-        assert best is not None
-        return best[1:]
+    def _better(self, best: Tried | None, one: Candidate, trained: Any, parts: Parts, steps: Steps) -> Tried:
+        """The one that misses less among rows left out, where there is a choice."""
+        if not self._searches:
+            steps.step(f"{one}, trained")
+            return 0.0, one, trained
+        missed = self._missed(parts, one, trained, steps)
+        if best is None or missed < best[0]:
+            best = missed, one, trained
+        steps.step(f"{one}, misses {missed:.4f}; best so far {best[0]:.4f}, {best[1]}")
+        return best
 
     def _candidates(self, parts: Parts, random: np.random.RandomState, steps: Steps) -> Iterator[Candidate]:
         """A learner for every gamma and C that is tried."""
