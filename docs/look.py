@@ -24,6 +24,7 @@ TALLEST = 12_000  # pixels of a picture; longer pages are cut there
 # What sticks out of the page or is cut: elements that end right of the window, but not those inside a box that scrolls
 # by itself (the article is none: the theme lets it scroll, and hides that it does), and text that its own box hides.
 STICKS_OUT = """
+document.querySelectorAll('article details').forEach(folded => { folded.open = true; });
 const wide = document.documentElement.clientWidth;
 const scrolls = e => e && e.tagName != 'ARTICLE'
   && (['auto', 'scroll'].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));

@@ -2,7 +2,8 @@
 
 One line for each module is the first sentence of its docstring, one for each header of the core the first sentence of
 its first comment; the layers are those that `lint-imports` checks (pyproject.toml), and what a module uses is read
-from its imports. So the map cannot be out of date. Tables of memory and interrupts come from their benchmarks.
+from its imports. So the map cannot be out of date. A folder opens when it is clicked: all of them are several hundred
+lines. Tables of memory and interrupts come from their benchmarks.
 """
 
 import ast
@@ -27,28 +28,38 @@ def everything(folder):
 
 
 def packages():
-    """The layers from the top to the measures, each package with its modules."""
+    """The layers from the top to the measures: each folder with its modules, and those that stand alone."""
     parts = []
     for layer in layers():
         for name in layer:
             home = SRC / name
-            modules = sorted(home.rglob("*.py")) if home.is_dir() else [home.with_suffix(".py")]
-            rows = [
-                (f"`{label(path)}`", first_sentence(docstring(path)), uses(path)) for path in modules if counts(path)
-            ]
-            said = first_sentence(docstring(home / "__init__.py")) if home.is_dir() else ""
-            parts += [f"### `{name}`", *([said] if said else []), markdown(("module", "what it does", "uses"), rows)]
+            if not home.is_dir():
+                parts.append(item(name, home.with_suffix(".py")))
+                continue
+            for room in [home, *sorted(path.parent for path in home.glob("*/__init__.py"))]:
+                lines = [item(path.stem, path) for path in sorted(room.glob("*.py")) if path.name != "__init__.py"]
+                parts.append(folded(label(room), first_sentence(docstring(room / "__init__.py")), lines))
     return "\n\n".join(parts)
+
+
+def item(name, path):
+    return line(name, first_sentence(docstring(path)), uses(path))
+
+
+def line(name, said, used):
+    end = "" if said.endswith(("?", "!")) else "."
+    return f"- `{name}`: {said}{end}" + (f" *Uses {used}.*" if used else "")
+
+
+def folded(name, said, lines):
+    """A folder that opens; where it says nothing of itself its title is its name."""
+    return "\n".join([f":::{{dropdown}} `{name}`" + (f": {said}" if said else ""), *lines, ":::"])
 
 
 def layers():
     """The packages of each layer, from pyproject's first contract."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     return [[name for name in re.findall(r"\w+", layer) if name != "_core"] for layer in contracts[0]["layers"]]
-
-
-def counts(path):
-    return path.name != "__init__.py"
 
 
 def label(path):
@@ -92,8 +103,8 @@ def core():
             for path in (CORE / name).glob("*.*pp")
             if not path.with_suffix(".cpp").exists() or path.suffix == ".cpp"
         )
-        rows = [(f"`{path.name}`", first_sentence(first_comment(path)), core_uses(path)) for path in files]
-        parts += [f"### `core/{name}`", markdown(("file", "what it does", "uses"), rows)]
+        lines = [line(path.name, first_sentence(first_comment(path)), core_uses(path)) for path in files]
+        parts.append(folded(f"core/{name}", "", lines))
     return "\n\n".join(parts)
 
 
@@ -138,15 +149,14 @@ def memory_table(found):
 
 
 def interrupts_table(found):
-    rows = []
+    rows, beside = [], []
     for name, call in found["calls"].items():
         worst = "" if call["worst_s"] is None else f"{call['worst_s']:.2f} s"
+        rows.append((name, worst, "yes" if call["unchanged"] else "no"))
         trouble = "; ".join(said.split(": {")[0] for said in call["trouble"])  # without what a call that was over said
-        rows.append((name, worst, "yes" if call["unchanged"] else "no", trouble))
-    return (
-        markdown(("call", "longest", "as it was before", ""), rows)
-        + "\n\nFrom the signal to the exception, the longest of several moments of each call."
-    )
+        beside += [f"{name}: {trouble}."] if trouble else []
+    said = "From the signal to the exception, the longest of several moments of each call."
+    return markdown(("call", "longest", "as it was before"), rows) + "\n\n" + " ".join([said, *beside])
 
 
 TABLES = {"memory": memory_table, "interrupts": interrupts_table}

@@ -24,12 +24,23 @@ def truth(table):
     return np.array([line.rsplit(",", 1)[1] for line in table.read_text().splitlines()[1:]])
 
 
+PROGRESS = {
+    "threshold": "6 of 6: Pipeline on all rows",
+    "batch": "MeasureClassifier: ",
+    "online": "600 rows, ",
+    "path": "CostPath: ",
+    "kernel": "CostPath: ",
+    "count": "5 of 5: Pipeline without part 5 of 5",
+}
+
+
 @pytest.mark.parametrize("model", [kind for kind in MODELS if kind != "count"])
 def test_fit_and_predict(table, tmp_path, capsys, model):
     out = tmp_path / "model"
     goal = ("--measure", "0.5*BalancedAccuracy() + 0.5*NegKLD()", "--pos-label", "yes")
-    code, said, _ = run(capsys, "fit", table, "--target", "label", *goal, "--model", model, "--out", out, "--json")
+    code, said, shown = run(capsys, "fit", table, "--target", "label", *goal, "--model", model, "--out", out, "--json")
     assert code == 0
+    assert PROGRESS[model] in shown  # and nothing but the result is on standard output
     found = json.loads(said)
     assert (found["rows"], found["classes"], found["pos_label"]) == (600, ["no", "yes"], "yes")
     code, said, _ = run(capsys, "predict", out, table)
@@ -78,7 +89,11 @@ def test_predictions_in_a_file_and_as_json(table, tmp_path, capsys):
 
 def test_quantify(table, tmp_path, capsys):
     out = tmp_path / "model"
-    assert run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out, "--quiet")[0] == 0
+    code, _, shown = run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out)
+    assert code == 0
+    assert PROGRESS["count"] in shown
+    code, said, shown = run(capsys, "fit", table, "--target", "label", "--model", "count", "--out", out, "--quiet")
+    assert (code, shown) == (0, "")
     found = json.loads(run(capsys, "quantify", out, table, "--json")[1])
     share = np.mean(truth(table) == "yes")
     assert found["classes"]["yes"]["low"] < share < found["classes"]["yes"]["high"]
@@ -155,7 +170,24 @@ def test_measures(capsys):
     ("change", "arguments", "code", "said"),
     [
         (None, ("--target", "nope"), 1, "no column 'nope'; there are 'a', 'b'"),
+        (None, ("--target", "Lable"), 1, "no column 'Lable' (did you mean label?); there are"),
         (None, (), 2, "--target"),
+        (None, ("--target", "label", "--measure", "Fbeta(2)"), 2, "no measure 'Fbeta' (did you mean FBeta?)"),
+        (None, ("--target", "label", "--subject-to", "fpr <= 5%"), 2, "cannot read this; a share is a number up to 1"),
+        (None, ("--target", "label", "--subject-to", "fpr <= 5"), 2, "'fpr <= 5' holds for any classifier"),
+        (None, ("--target", "label", "--subject-to", "precision >= 80"), 2, "80' holds for no classifier"),
+        (
+            None,
+            ("--target", "label", "--delta", "0.05"),
+            2,
+            "--delta promises a constraint: say which with --subject-to",
+        ),
+        (
+            None,
+            ("--target", "label", "--subject-to", "fpr <= 0.1", "--delta", "5"),
+            2,
+            "such as 0.05, that the promise",
+        ),
         (None, ("--target", "label", "--measure", "__import__('os').getcwd()"), 2, "cannot read"),
         (None, ("--target", "label", "--subject-to", "fpr < 1"), 2, "<= or >="),
         (None, ("--target", "label", "--pos-label", "maybe"), 2, "'no', 'yes'"),
@@ -191,6 +223,7 @@ def test_files_that_are_not_what_they_should_be(table, tmp_path, capsys):
     (tmp_path / "bad.npz").write_bytes(b"nothing")
     for name, said in (
         ("missing.csv", "No such file"),
+        ("missing", "No such file"),
         ("bytes.csv", "UTF-8"),
         ("data.xyz", "--format"),
         ("bad.npz", "npz"),
@@ -232,7 +265,7 @@ def test_compare(table, tmp_path, capsys):
     assert found["failures"] == {}
     assert len(found["contenders"]) == 12
     assert found["best"] in found["recommendation"]
-    assert "36 of 36" in err
+    assert "37 of 37" in err
     code, _, err = run(capsys, "predict", tmp_path / "m", table)
     trusted = err[err.index("--trusted") :].split() if code else []
     assert ("trees" in found["best"] or "forest" in found["best"]) == bool(trusted)
@@ -291,3 +324,15 @@ def test_a_report_that_cannot_be_written(table, tmp_path, capsys, monkeypatch):
     assert code == 1
     assert "disk is full" in err
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_what_is_said_of_the_table_and_of_the_positive_class(table, tmp_path, capsys):
+    _, _, err = run(capsys, "fit", table, "--target", "label", "--model", "batch", "--out", tmp_path / "m")
+    assert "600 rows\nnumbers: a, b, c, d, e, <script>\ncategories: colour\nprepared by ColumnTransformer" in err
+    assert "'yes' is taken as the positive class" in err
+    assert "Say so with --pos-label 'yes'" in err
+
+
+def test_scikit_learns_names_with_score(table, capsys):
+    for name, same in (("f1_score", "f1"), ("balanced_accuracy_score", "balanced_accuracy")):
+        assert run(capsys, "measures", name) == run(capsys, "measures", same)

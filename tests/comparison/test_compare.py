@@ -206,7 +206,7 @@ def test_ctrl_c_ends_it(rows):
 def test_progress_says_who_and_how_many(rows, capsys):
     sy.compare(*rows, "f1", contenders=few(), automatic=False, cv=2, verbose=1)
     said = capsys.readouterr().err
-    assert "8 of 8" in said
+    assert "9 of 9: " in said  # four contenders on two folds, and the best one on all rows
     assert "naive Bayes" in said
     assert "ahead" in said
 

@@ -302,8 +302,8 @@ def test_a_path_of_partitions(few_on_the_host):
 def test_a_path_of_partitions_says_how_far_it_is(few_on_the_host, capsys):
     dX, dy = in_parts(*make())
     sy.CostPath(C=0.01, method="approximate", tol=1e-4, verbose=2, random_state=0).fit(dX, dy)
-    *during, last = capsys.readouterr().out.splitlines()
-    shares = [int(line.split(" % of the range")[0].split()[-1]) for line in during]
+    *during, last = capsys.readouterr().err.splitlines()
+    shares = [int(line.split(" %")[0].split()[-1]) for line in during]
     assert shares
     assert shares == sorted(shares)
     assert "solved" in last

@@ -1,6 +1,5 @@
 """The habits that people bring: names for measures, functions, string labels, the tools of scikit-learn around ours."""
 
-import io
 import pickle
 import warnings
 
@@ -19,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 
 import steelyard as sy
 import steelyard.measures as m
-from steelyard.estimators._progress import Steps, now_and_then
 
 
 @pytest.fixture(scope="module")
@@ -168,50 +166,3 @@ def test_what_is_built_on_probabilities_does_not_feel_the_threshold(rows):
     assert brier_score_loss(y[300:], proba[1]) == brier_score_loss(y[300:], proba[0])
     share = [sy.Quantifier(one, method="emq", cv="prefit").fit(X[:300], y[:300]) for one in (plain, tuned)]
     np.testing.assert_allclose(*(q.predict(X[300:]) for q in share), atol=0.02)
-
-
-def test_progress_of_a_quantifier(rows, capsys):
-    quiet = sy.Quantifier(LogisticRegression(), cv=3).fit(*rows)
-    assert capsys.readouterr() == ("", "")
-    shown = sy.Quantifier(LogisticRegression(), cv=3, verbose=1).fit(*rows)
-    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["1 of 3", "2 of 3", "3 of 3"]
-    assert (shown.predict(rows[0]) == quiet.predict(rows[0])).all()
-
-
-def test_progress_of_folds_and_of_a_search(rows, capsys):
-    sy.ThresholdClassifier(LogisticRegression(), "f1", cv=3, verbose=1).fit(*rows)
-    said = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in said] == [f"{k} of 4" for k in (1, 2, 3, 4)]
-    sy.MeasureClassifier("f1", random_state=0, verbose=1).fit(*rows)
-    said = capsys.readouterr()
-    assert "models on 600 rows" in said.err
-    assert "best 0." in said.err
-    assert "out of fold" in said.out
-    sy.ThresholdClassifier(LogisticRegression(), "f1").fit(*rows)
-    sy.MeasureClassifier("f1", random_state=0).fit(*rows)
-    assert capsys.readouterr() == ("", "")
-
-
-def test_rounds_are_shown_once_a_second():
-    said, times = [], iter([0.0, 0.5, 1.1, 1.2, 2.2])
-    watch = now_and_then(1, said.append, clock=lambda: next(times))
-    for k in range(4):
-        watch(k)
-    assert said == [1, 3]
-    assert now_and_then(0, said.append) is None
-    now_and_then(2, said.append)(7)
-    assert said == [1, 3, 7]
-
-
-def test_steps_in_a_terminal():
-    class Screen(io.StringIO):
-        def isatty(self):
-            return True
-
-    pytest.importorskip("rich")
-    screen = Screen()
-    with Steps(1, total=2, out=screen) as steps:
-        steps.step("one")
-        steps.step("[two]")
-    assert "2/2" in screen.getvalue()
-    assert "[two]" in screen.getvalue()

@@ -118,7 +118,7 @@ def test_a_run_that_ends_early_says_so(capsys):
         model = sy.StructuralSVM("f1", C=100.0, max_iter=3, verbose=2).fit(X, Y)
     assert model.n_iter_ == 3
     assert model.gap_ > 1e-3
-    assert capsys.readouterr().out.count("cut ") == 3
+    assert capsys.readouterr().err.count("StructuralSVM, cut ") == 3
 
 
 def test_a_bound_that_is_best_at_zero_is_named():

@@ -53,4 +53,4 @@ def _commands() -> dict[str, Any]:
 
 
 def _warned(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    note(f"warning: {message}")
+    note(f"warning: {str(message).replace('pos_label=', '--pos-label ')}")

@@ -8,8 +8,8 @@ from argparse import Namespace
 from typing import Any
 
 from .data import Source
-from .errors import note
-from .tables import labelled, positive_of, with_reader
+from .errors import USAGE, CommandError, note
+from .tables import labelled, positive_of, prepared_by, with_reader
 
 
 def demo(given: Namespace) -> int:
@@ -62,9 +62,10 @@ def compare(given: Namespace) -> int:
     from .. import saving
     from ..comparison import compare as judge
 
+    constraints = subject_to_of(given)
     table = labelled(Source(given.data, given.format, given.delimiter).whole(), given.target)
     found = judge(
-        table.X, table.y, given.measure, subject_to_of(given), given.delta, cv=given.folds, n_jobs=given.jobs,
+        table.X, table.y, given.measure, constraints, given.delta, cv=given.folds, n_jobs=given.jobs,
         pos_label=positive_of(given.pos_label, np.unique(table.y)), random_state=given.seed, verbose=not given.quiet,
     )  # fmt: skip
     if given.out is not None:
@@ -73,7 +74,7 @@ def compare(given: Namespace) -> int:
         print(json.dumps(_as_json(found, given), default=str))
         return 0
     if not given.quiet:
-        note(f"The table is prepared by\n{found.preparation_}\n")
+        note(prepared_by(table, found.preparation_) + "\n")
     print(found)
     if given.out is not None:
         print(f"\nThe model: {given.out}")
@@ -81,9 +82,22 @@ def compare(given: Namespace) -> int:
 
 
 def subject_to_of(given: Namespace) -> Any:
+    """The constraints, which a classifier may keep or break, and what is to be promised of them."""
     from ..measures import parse_constraints
 
-    return [one for text in given.subject_to or () for one in parse_constraints(text)] or None
+    found = [one for text in given.subject_to or () for one in parse_constraints(text)]
+    for one in found:
+        low, high = one.body.range.low, one.body.range.high
+        if low >= 0.0 or high < 0.0:
+            always = "holds for any classifier" if low >= 0.0 else "holds for no classifier"
+            raise CommandError(f"--subject-to {str(one)!r} {always}; shares are numbers up to 1: 5 % is 0.05", USAGE)
+    if given.delta is not None and not 0.0 < given.delta < 1.0:
+        raise CommandError(
+            f"--delta is a probability, such as 0.05, that the promise fails; got {given.delta:g}", USAGE
+        )
+    if given.delta is not None and not found:
+        raise CommandError("--delta promises a constraint: say which with --subject-to, such as 'fpr <= 0.05'", USAGE)
+    return found or None
 
 
 def _as_json(found: Any, given: Namespace) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..measures.known_names import did_you_mean
 from .errors import CommandError
 
 CHUNK = 20_000  # rows at a time: some ten megabytes of text
@@ -52,7 +54,8 @@ class Block:
 
     def column(self, name: str) -> NDArray[Any]:
         if name not in self.names:
-            raise CommandError(f"there is no column {name!r}; there are {', '.join(map(repr, self.names))}")
+            meant = did_you_mean(name, self.names)
+            raise CommandError(f"there is no column {name!r}{meant}; there are {', '.join(map(repr, self.names))}")
         return self.columns[self.names.index(name)]
 
 
@@ -72,6 +75,7 @@ class Source:
             return "csv"
         kind = BY_SUFFIX.get(Path(self.path).suffix.lower())
         if kind is None:
+            os.stat(self.path)  # raises where there is no such file
             raise CommandError(f"{self.path}: its name does not say what it is; --format {'|'.join(FORMATS)} does")
         return kind
 

@@ -14,6 +14,7 @@ from .. import saving
 from ..comparison.contenders import HELD_OUT, Task, automatic
 from ..comparison.judging import few_threads
 from ..comparison.preparing import preparation
+from ..estimators._progress import Steps
 from ..estimators._users import part_of
 from ..files import replace
 from ..measures import measure_of
@@ -38,7 +39,8 @@ def report(given: Namespace) -> int:
         baselines: dict[str, Any] = {}
     else:
         train, test = _split(table.y, given.seed)
-        model, baselines = _models(given, table, train)
+        with Steps(not given.quiet, total=1 + len(BESIDE)) as steps:
+            model, baselines = _models(given, table, train, steps)
         rows = part_of(table.X if table.reader is None else block.take(tuple(table.reader.names)), test)
         y, groups = table.y[test], None if groups is None else groups[test]
         if given.save_model is not None:
@@ -61,7 +63,7 @@ def _split(y: Any, seed: int) -> tuple[Any, Any]:
     return train, test
 
 
-def _models(given: Namespace, table: Labelled, train: Any) -> tuple[Any, dict[str, Any]]:
+def _models(given: Namespace, table: Labelled, train: Any, steps: Steps) -> tuple[Any, dict[str, Any]]:
     """The model, and what stands beside it, all fitted on the same rows."""
     measure, constraints = measure_of(given.measure or "f1"), subject_to_of(given)
     if measure.is_lifted:
@@ -72,13 +74,18 @@ def _models(given: Namespace, table: Labelled, train: Any) -> tuple[Any, dict[st
     goal: dict[str, Any] = {"subject_to": constraints, "random_state": given.seed, "pos_label": positive}
     if given.delta is not None:
         goal |= {"delta": given.delta, "cv": HELD_OUT}
+    steps.say(given.model)
     if given.model in ("path", "kernel") and given.delta is None:
         model = make_pipeline(prepare, cost_path(given, goal).fit(prepare.fit_transform(part.X), part.y))
     else:
         model = fitted(given, measure, goal, prepare, part)
     beside = automatic(Task(measure, random_state=given.seed, pos_label=positive), preparation(part.X, impute=True))
     with few_threads(len(part.y)):
-        models = {"model": model} | {name: beside[name].fit(part.X, part.y) for name in BESIDE}
+        models = {"model": model}
+        for name in BESIDE:
+            steps.step(name)
+            models[name] = beside[name].fit(part.X, part.y)
+    steps.step("all fitted")
     whole = {name: with_reader(table.reader, one) for name, one in models.items()}
     return whole.pop("model"), whole
 

@@ -55,6 +55,16 @@ def labels_of(column: NDArray[Any], target: str) -> NDArray[Any]:
     return text
 
 
+def prepared_by(table: Labelled, prepare: Any) -> str:
+    """The rows, and which columns the transformer takes for what: it knows them by their numbers."""
+    said = [f"{len(table.y):,} rows"]
+    if table.reader is not None:
+        kinds = table.reader.categorical
+        said += [f"numbers: {', '.join(name for name in table.reader.names if name not in kinds) or 'none'}"]
+        said += [f"categories: {', '.join(kinds) or 'none'}"]
+    return "\n".join([*said, f"prepared by {prepare}"])
+
+
 def positive_of(given: str | None, classes: NDArray[Any]) -> Any:
     """--pos-label as one of the labels."""
     if given is None:

@@ -27,7 +27,7 @@ from ..measures import measure_of
 from .commands import subject_to_of
 from .data import Source
 from .errors import INTERRUPTED, USAGE, CommandError, note
-from .tables import Labelled, labelled, positive_of, with_reader
+from .tables import Labelled, labelled, positive_of, prepared_by, with_reader
 
 
 def fit(given: Namespace) -> int:
@@ -35,15 +35,15 @@ def fit(given: Namespace) -> int:
     replace.check_place(given.out)
     measure, constraints = measure_of(given.measure), subject_to_of(given)
     source = Source(given.data, given.format, given.delimiter)
-    goal: dict[str, Any] = {"subject_to": constraints, "random_state": given.seed}
+    goal: dict[str, Any] = {"subject_to": constraints, "random_state": given.seed, "verbose": not given.quiet}
     if given.model == "online":
-        return _fit_online(given, source, OnlineClassifier(measure, verbose=not given.quiet, **goal), start)
+        return _fit_online(given, source, OnlineClassifier(measure, **goal), start)
     table = labelled(source.whole(), given.target)
     prepare = preparation(table.X, impute=True)
-    if not given.quiet:
-        note(f"{len(table.y):,} rows, prepared by\n{prepare}")
     if not measure.is_lifted:
         goal["pos_label"] = positive_of(given.pos_label, np.unique(table.y))
+    if not given.quiet:
+        note(prepared_by(table, prepare))
     if given.delta is not None:
         goal |= {"delta": given.delta, "cv": HELD_OUT}
     model = fitted(given, measure, goal, prepare, table)
@@ -62,7 +62,7 @@ def fitted(given: Namespace, measure: Any, goal: dict[str, Any], prepare: Any, t
         from ..quantification import Quantifier
 
         counted = make_pipeline(prepare, LogisticRegression(max_iter=1000))
-        return Quantifier(counted, random_state=given.seed).fit(table.X, table.y)
+        return Quantifier(counted, random_state=given.seed, verbose=not given.quiet).fit(table.X, table.y)
     X, X_held, y, y_held = train_test_split(
         table.X, table.y, test_size=HELD_OUT, stratify=table.y, random_state=given.seed
     )
@@ -73,7 +73,8 @@ def fitted(given: Namespace, measure: Any, goal: dict[str, Any], prepare: Any, t
 
 def cost_path(given: Namespace, goal: dict[str, Any]) -> CostPath:
     kernel = "rbf" if given.model == "kernel" else "linear"
-    return CostPath(kernel=kernel, pos_label=goal.get("pos_label"), random_state=given.seed)
+    told = goal.get("verbose", False)
+    return CostPath(kernel=kernel, pos_label=goal.get("pos_label"), random_state=given.seed, verbose=told)
 
 
 def _fit_online(given: Namespace, source: Source, model: OnlineClassifier, start: float) -> int:
@@ -90,7 +91,7 @@ def _fit_online(given: Namespace, source: Source, model: OnlineClassifier, start
     model.pos_label = positive_of(given.pos_label, np.unique(begin.y))
     prepare = preparation(begin.X, impute=True).fit(begin.X)
     if not given.quiet:
-        note(f"prepared by what the first {len(begin.y):,} rows say:\n{prepare}")
+        note(f"of what the first block has: {prepared_by(begin, prepare)}")
     rows, ended = 0, 0
 
     def tables() -> Iterator[Labelled]:

@@ -76,10 +76,12 @@ def compare(
         splits.shuffle, splits.random_state = True, random_state
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splits.split(X, y, groups)]
     plain_of = {} if task.delta is not None else with_and_without(models, contenders)
-    judged = _judge(Contest(models, X, y, folds, plain_of), classes, task, n_jobs, verbose)
-    facts = _facts(judged, models, classes, folds, task, confidence, prepare)
-    with few_threads(len(y)):
-        best = clone(models[facts.standings[facts.best].name]).fit(X, y)
+    with Steps(verbose, total=len(models) * len(folds) + 1) as steps:
+        judged = _judge(Contest(models, X, y, folds, plain_of), classes, task, n_jobs, steps)
+        facts = _facts(judged, models, classes, folds, task, confidence, prepare)
+        with few_threads(len(y)):
+            best = clone(models[facts.standings[facts.best].name]).fit(X, y)
+        steps.step(f"{facts.standings[facts.best].name} on all rows")
     return Comparison(facts, best, recommendation(facts))
 
 
@@ -116,17 +118,16 @@ automatic_of = automatic  # the parameter of `compare` has the same name
 
 
 def _judge(
-    contest: Contest, classes: NDArray[Any], task: Task, n_jobs: int | None, verbose: int
+    contest: Contest, classes: NDArray[Any], task: Task, n_jobs: int | None, steps: Steps
 ) -> list[Judged]:  # fmt: skip
     y, folds = contest.y, contest.folds
     judged = {name: Judged.nothing_yet(name, y, len(classes)) for name in contest.models}
-    with Steps(verbose, total=len(judged) * len(folds)) as steps:
-        steps.say(f"fold 1 of {len(folds)}")
-        for turn in contest.turns(n_jobs):
-            take(judged[turn.name], turn, y, classes, task)
-            leader = max((one for one in judged.values() if one.values), key=_mean, default=None)
-            ahead = "" if leader is None else f", ahead: {leader.name} {_mean(leader):.4f}"
-            steps.step(f"fold {turn.fold + 1} of {len(folds)}, {turn.name}{ahead}")
+    steps.say(f"fold 1 of {len(folds)}")
+    for turn in contest.turns(n_jobs):
+        take(judged[turn.name], turn, y, classes, task)
+        leader = max((one for one in judged.values() if one.values), key=_mean, default=None)
+        ahead = "" if leader is None else f", ahead: {leader.name} {_mean(leader):.4f}"
+        steps.step(f"fold {turn.fold + 1} of {len(folds)}, {turn.name}{ahead}")
     failed = [one for one in judged.values() if one.failure]
     if len(failed) == len(judged):
         raise ValueError(f"no contender could be fitted; {failed[0].name}: {failed[0].failure}")

@@ -39,7 +39,7 @@ def fit(
     asked = asked_of(constraints, wrapper.measure, wrapper.delta, weight)
     splits = _splits(wrapper, estimator, X, labels, dict(routed.splitter), asked)
     table = ClassTable(X, np.asarray(y).ravel(), labels, weight, routed.model)
-    model, scored = score_classes(estimator, table, splits, wrapper.n_jobs, wrapper.response_method)
+    model, scored = score_classes(estimator, table, splits, wrapper.n_jobs, wrapper.response_method, wrapper.verbose)
     promise = None
     if asked is None:
         rule = wrapper.rule if wrapper.rule != "auto" else "exact" if splits.prefit else "shrunk"

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..measures.by_row import refuse_one_label
@@ -26,6 +24,7 @@ from ..statistics.offsets import Goal
 from ._binary import check_weight
 from ._border import as_before
 from ._classes import forget
+from ._left_out import scored_in_turn
 from ._scored_rows import resolve_response
 from ._splits import Splits, Stratum, read_cv
 from ._users import Classifier, RowNumbers, part_of, parts_of
@@ -86,17 +85,17 @@ def _scored(
         check_is_fitted(estimator)
         return estimator, LabelledRows(label_scores(estimator, X, respond, n_labels), Y != 0, weight)
 
-    def one(train: RowNumbers, test: RowNumbers) -> tuple[Classifier | None, Array]:
-        model = clone(estimator).fit(part_of(X, train), Y[train], **parts_of(fit_params, train, n))
-        return model if splits.held_out else None, label_scores(model, part_of(X, test), respond, n_labels)
+    def fit(model: Classifier, train: RowNumbers | None) -> Classifier:
+        if train is None:
+            return model.fit(X, Y, **fit_params)
+        return model.fit(part_of(X, train), Y[train], **parts_of(fit_params, train, n))
 
-    used = [(train, test) for train, test in splits.pairs if len(test)]
-    found = Parallel(n_jobs=wrapper.n_jobs)(delayed(one)(train, test) for train, test in used)
-    which = np.concatenate([test for _, test in used])
-    scores = np.concatenate([scores for _, scores in found])
-    model = found[0][0] if splits.held_out else clone(estimator).fit(X, Y, **fit_params)
-    assert model is not None
-    return model, LabelledRows(scores, Y[which] != 0, None if weight is None else weight[which])
+    def score(model: Classifier, test: RowNumbers) -> Array:
+        return label_scores(model, part_of(X, test), respond, n_labels)
+
+    model, parts, tests = scored_in_turn(estimator, fit, score, splits, wrapper.n_jobs, wrapper.verbose)
+    which = np.concatenate(tests)
+    return model, LabelledRows(np.concatenate(parts), Y[which] != 0, None if weight is None else weight[which])
 
 
 def label_scores(model: Classifier, X: Any, response_method: str, n_labels: int) -> Array:

@@ -9,6 +9,7 @@ under such a measure have one model, the difference of the two.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,13 @@ from ..solvers.search import class_models, classes
 from ..solvers.search.class_models import FittedClasses, LabelledClasses
 from ..solvers.search.classes import ClassExploration, Verdict, Wanted
 from ..solvers.search.models import Effort
+from ..solvers.search.work import State, Work
 from ..statistics.offsets import Goal
 from ._binary import check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import typical_norm
 from ._offsets import ClassLabels
+from ._progress import watching
 from ._splits import NO_PREFIT, Stratum, read_cv
 
 Array = NDArray[np.float64]
@@ -58,11 +61,14 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             raise ValueError(NO_PREFIT)
         rows = rows.packed().with_constant(typical_norm(rows, weight) if estimator.fit_intercept else 0.0)
         data = LabelledClasses(rows, labels.codes, tuple(labels.classes.tolist()), weight)
-        found = classes.search(data, splits.pairs, goal, _effort(estimator, k * rows.n_cols), _wanted(estimator))
-        for name in OF_TWO:
-            estimator.__dict__.pop(name, None)
-        estimator.classes_ = labels.classes
-        _take(estimator, data if splits.refits else data.take(splits.pairs[0][0]), *found)
+        with watching(estimator.verbose, type(estimator).__name__, State.told) as watch:
+            effort = _effort(estimator, k * rows.n_cols, None if watch is None else Work(watch))
+            found = classes.search(data, splits.pairs, goal, effort, _wanted(estimator))
+            for name in OF_TWO:
+                estimator.__dict__.pop(name, None)
+            estimator.classes_ = labels.classes
+            _take(estimator, data if splits.refits else data.take(splits.pairs[0][0]), *found)
+    estimator._say(found[1].candidate.model)
     return estimator
 
 
@@ -102,11 +108,11 @@ def lifted_constraints(subject_to: Any, measure: Any) -> tuple[Constraint, ...]:
     return constraints
 
 
-def _effort(estimator: Any, n_weights: int) -> Effort:
+def _effort(estimator: Any, n_weights: int, work: Work | None) -> Effort:
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     tol = max(min(LOOSER * estimator.tol, AT_LEAST), estimator.tol)
     passes = PASSES_WIDE if n_weights > WIDE else PASSES
-    return Effort(tol, passes, estimator.solver, threads(estimator.n_jobs), seed)
+    return Effort(tol, passes, estimator.solver, threads(estimator.n_jobs), seed, work)
 
 
 def _wanted(estimator: Any) -> Wanted:
@@ -119,16 +125,20 @@ def _wanted(estimator: Any) -> Wanted:
 def _take(estimator: Any, data: LabelledClasses, explored: ClassExploration, chosen: Verdict) -> None:
     """The chosen model on all rows, with the offsets of the rows left out."""
     candidate, model = chosen.candidate, chosen.candidate.model
+    watch, work = None, explored.effort.work
+    if work is not None:
+        said = f"{model} on all {data.rows.n_rows:,} rows"
+        work.expect(0.0)
+        watch = partial(work.part, doing=said)
+        watch(0.0)
     effort = Effort(estimator.tol, solver=estimator.solver, n_jobs=explored.effort.n_jobs, seed=explored.effort.seed)
-    final = class_models.fit(model, data, effort, candidate.folds[0])
+    final = class_models.fit(model, data, effort, candidate.folds[0], watch)
     _warn(estimator, final)
     shift = candidate.best.offsets / candidate.unit if chosen.tuned else np.zeros(len(data.classes))
     constant = data.rows.constant * final.W[:, -1] if estimator.fit_intercept else 0.0
     estimator._set_class_models(final.W[:, : estimator.n_features_in_], constant + shift)
     estimator.C_, estimator.loss_, estimator.class_weights_ = model.C, model.loss, np.asarray(model.weights)
     estimator.gap_, estimator.n_iter_, estimator.best_score_ = final.gap, max(1, final.n_iter), chosen.value
-    if estimator.verbose:
-        print(f"MeasureClassifier: {model}, {chosen.value:.4f} out of fold, gap {final.gap:.1e}")
 
 
 def _warn(estimator: Any, final: FittedClasses) -> None:

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from ..elsewhere import is_dask
 from ..solvers.search.exploration import Sample
 from ..solvers.search.models import CostModel, Labelled
+from ..solvers.search.work import FINAL, State, Work
 from ..statistics.frontier import Choice, Frontier
 from ..statistics.resampling import Goal
 from ._border import as_before
 from ._on_tensors import HOST_ROWS
+from ._progress import watching
 
 Array = NDArray[np.float64]
 OF_A_CLASS = 1 << 14  # rows of each class in the sample, if there are so many: half of those that Newton takes of it
@@ -74,7 +76,7 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any, goal: Goal, checkpoi
             f"delta is for up to {HOST_ROWS} rows of a tensor or a Dask collection; beyond, fit without it and promise "
             "by ThresholdClassifier(FrozenEstimator(model), ..., delta=...) on rows left out"
         )
-    with as_before(estimator):
+    with as_before(estimator), watching(estimator.verbose, type(estimator).__name__, State.told) as watch:
         _every(estimator.cv)
         labels = table.labels(estimator.pos_label)
         estimator.n_features_in_ = table.n_features
@@ -82,9 +84,11 @@ def fit(estimator: Any, X: Any, y: Any, sample_weight: Any, goal: Goal, checkpoi
         if table.names is not None:
             estimator.feature_names_in_ = table.names
         rows = table.rows(estimator.fit_intercept)
-        model = _search(estimator, rows, table.n_rows, goal)
+        work = None if watch is None else Work(watch, after=2.0 * FINAL * table.n_rows)
+        model = _search(estimator, rows, table.n_rows, goal, work)
         estimator._take_labels(labels)
-        _refit(estimator, model, rows, goal)
+        _refit(estimator, model, rows, table.n_rows, goal, work)
+    estimator._say(model, "on rows left out")
     return estimator
 
 
@@ -101,7 +105,7 @@ def _table(X: Any, y: Any, sample_weight: Any, estimator: Any, checkpoint: Any) 
 
 
 # -- which model ------------------------------------------------------------------------------------------------------
-def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> CostModel:
+def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal, work: Work | None) -> CostModel:
     """The model that wins on a sample in memory. (The stream's learner goes from row to row, so it does not run.)"""
     seed = estimator.random_state if isinstance(estimator.random_state, numbers.Integral) else 0
 
@@ -109,7 +113,7 @@ def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> Cos
         return int(min(of_class, max(OF_A_CLASS, HOST_ROWS * of_class // n_rows)))
 
     data = rows.draw(wanted, int(seed), _every(estimator.cv)[0])
-    found = estimator._search(Sample(data, estimator._splits(data.y > 0, None).pairs), goal)
+    found = estimator._search(Sample(data, estimator._splits(data.y > 0, None).pairs), goal, work)
     if isinstance(found.chosen.model, CostModel):
         return found.chosen.model
     ranked = found.exploration.short_list(len(found.exploration.candidates))
@@ -119,13 +123,15 @@ def _search(estimator: Any, rows: RowsElsewhere, n_rows: int, goal: Goal) -> Cos
 
 
 # -- the model on all rows --------------------------------------------------------------------------------------------
-def _refit(estimator: Any, model: CostModel, rows: RowsElsewhere, goal: Goal) -> None:
+def _refit(estimator: Any, model: CostModel, rows: RowsElsewhere, n_rows: int, goal: Goal, work: Work | None) -> None:
     """The second fit begins at the first: on so many rows they are nearly the same, and a pass over all of them
     certifies it. (The first does not begin at what the search has found, which has seen rows that are left out.)"""
     every, keeps = _every(estimator.cv)
     first = rows.solve(model, estimator.tol, every)
     best, points = rows.best_left_out(first.w, every, goal)
     final, threshold = first, best.threshold
+    if work is not None:
+        work.did(FINAL * n_rows, f"{model} without a fold of the rows", (best.value, model))
     if not keeps:
         final = rows.solve(model, estimator.tol, None, first.w[None])
         share = rows.share_called(first.w, best.threshold, every)
@@ -136,8 +142,6 @@ def _refit(estimator: Any, model: CostModel, rows: RowsElsewhere, goal: Goal) ->
     estimator.gap_, estimator.n_iter_, estimator.best_score_ = final.gap, max(1, final.n_iter), best.value
     estimator.frontier_, estimator.promise_ = points, None
     estimator._set_model(final.w[: estimator.n_features_in_], offset - threshold)
-    if estimator.verbose:
-        print(f"MeasureClassifier: {model}, {best.value:.4f} on rows left out, gap {final.gap:.1e}")
 
 
 def _every(cv: Any) -> tuple[int, bool]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ from ._splits import Stratum, among, read_cv, reshuffled
 
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
+
+Told = Callable[[int, int], None]  # how many folds are done, of how many
 
 FOLDS = 5  # scikit-learn's default
 HELD_OUT = 0.3  # of the rows: 200 of each class promise a cap of 0.05 at delta = 0.05 (59 negatives are needed)
@@ -57,10 +60,15 @@ class Parts:
         rows = self.given.rows.take(self.held)
         return Judged(finished.score(rows), self.given.y[self.held] > 0, self.given.weight[self.held])
 
-    def left_out(self, learner: Learner, trained: Any) -> Judged:
-        """Each by a model that did not see it."""
-        others = ((fold, learner.without(trained, fold)) for fold in self.folds)
-        scores = on_one_scale(learner.scores(trained), others, self.training.weight)
+    def left_out(self, learner: Learner, trained: Any, told: Told) -> Judged:
+        """Each by a model that did not see it; who watches is told of every fold."""
+
+        def others() -> Iterator[tuple[RowNumbers, Array]]:
+            for k, fold in enumerate(self.folds):
+                yield fold, learner.without(trained, fold)
+                told(k + 1, len(self.folds))
+
+        scores = on_one_scale(learner.scores(trained), others(), self.training.weight)
         seen = np.concatenate(self.folds)
         return Judged(scores[seen], self.training.y[seen] > 0, self.training.weight[seen])
 
@@ -136,12 +144,12 @@ class OffsetRule:
         return dataclasses.replace(parts, folds=among(parts.used, tests, len(given.y)))
 
     # -- the threshold ------------------------------------------------------------------------------------------
-    def judged(self, parts: Parts, learner: Learner, trained: Any, finished: Finished) -> Judged:
+    def judged(self, parts: Parts, learner: Learner, trained: Any, finished: Finished, told: Told) -> Judged:
         """The scores that set the offset."""
         if self.share is not None:
             return parts.held_out(finished)
         if self.leaves_out:
-            return parts.left_out(learner, trained)
+            return parts.left_out(learner, trained, told)
         return Judged(learner.scores(trained), parts.training.y > 0, parts.training.weight)
 
     def promise(self, judged: Judged) -> Promise | None:

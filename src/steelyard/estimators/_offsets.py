@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..rows import refuse_masked
 from ..statistics import class_shrinkage, class_weights, frontier, offsets
 from ..statistics.offsets import Goal, Offsets, ScoredClasses
 from ._binary import one_kind
+from ._left_out import scored_in_turn
 from ._scored_rows import resolve_response
 from ._splits import Splits
 from ._users import Classifier, RowNumbers, part_of, parts_of
@@ -99,7 +99,7 @@ def class_scores(model: Classifier, X: Any, response_method: str, classes: NDArr
 
 
 def score_classes(
-    estimator: Classifier, table: ClassTable, splits: Splits, n_jobs: int | None, response_method: str
+    estimator: Classifier, table: ClassTable, splits: Splits, n_jobs: int | None, response_method: str, verbose: int
 ) -> tuple[Classifier, ScoredClasses]:
     """The final model, and the scores of rows that a model has not seen, as `_scored_rows` has them for two classes."""
     classes, every = table.labels.classes, np.arange(len(table.y))
@@ -110,17 +110,11 @@ def score_classes(
             raise ValueError(f"y has labels {sorted(unknown)} that the fitted model does not know")
         return estimator, table.scored(class_scores(estimator, table.X, response_method, classes), every)
 
-    def one(train: RowNumbers, test: RowNumbers) -> tuple[Classifier | None, Array]:
-        model = table.fit(clone(estimator), train)
-        scores = class_scores(model, part_of(table.X, test), response_method, classes)
-        return model if splits.held_out else None, scores
+    def score(model: Classifier, test: RowNumbers) -> Array:
+        return class_scores(model, part_of(table.X, test), response_method, classes)
 
-    used = [(train, test) for train, test in splits.pairs if len(test)]
-    found = Parallel(n_jobs=n_jobs)(delayed(one)(train, test) for train, test in used)
-    scored = table.scored(np.concatenate([scores for _, scores in found]), np.concatenate([test for _, test in used]))
-    model = found[0][0] if splits.held_out else table.fit(clone(estimator))
-    assert model is not None
-    return model, scored
+    model, parts, tests = scored_in_turn(estimator, table.fit, score, splits, n_jobs, verbose)
+    return model, table.scored(np.concatenate(parts), np.concatenate(tests))
 
 
 def score_fitted_classes(

@@ -7,8 +7,8 @@ multiplied with what `_path_features` makes of a row. `CostPath` reads it as cla
 from __future__ import annotations
 
 import numbers
-import time
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import Rows
-from ..solvers.path.problem import KERNELS, Callback, ModelPath, PathKernel, State
+from ..solvers.path.problem import KERNELS, Callback, ModelPath, PathKernel, State, check_range
 from ._kernel import kernel_params
 from ._parameters import ANYTHING, COUNT, FLAG, POSITIVE, RANDOM, Checked, Number, Table, Words
 from ._path_features import Array, Features
-from ._progress import now_and_then
+from ._progress import say, watching
 
 PATH_PARAMETERS: Table = {
     "C": (POSITIVE,),
@@ -62,20 +62,15 @@ class PathEstimator(Checked, BaseEstimator):
     _path: ModelPath
     _features: Features
 
-    def _callback(self) -> Callback | None:
-        """What watches the path: a line a second with how far it is, and the time left if the rest is like what is
-        done."""
-        start = time.perf_counter()
+    def _watched(self, start: float | None = None) -> AbstractContextManager[Callback | None]:
+        """What watches the path, or what is left of it from `start` on; the share done is that of the range of tau."""
+        low, high = check_range(self.tau_range)
+        before = 0.0 if start is None else (start - low) / (high - low)
 
-        def say(state: State) -> None:
-            seconds = time.perf_counter() - start
-            rest = f", {seconds * (1.0 / state.share - 1.0):.0f} s left" if state.share > 0.0 else ""
-            print(
-                f"{type(self).__name__}: tau {state.tau:.4g}, {100 * state.share:.0f} % of the range, "
-                f"{state.n_models:,} kinks{rest}"
-            )
+        def said(state: State) -> tuple[float, str]:
+            return before + (1.0 - before) * state.share, f"tau {state.tau:.4g}, {state.n_models:,} kinks"
 
-        return now_and_then(self.verbose, say)
+        return watching(self.verbose, type(self).__name__, said)
 
     def _weighted(self, rows: Rows, y: Array, weight: Array | None) -> tuple[Rows, Array, Array | None]:
         """Rows, y and weight without the rows that have none: a row without weight is no row."""
@@ -106,7 +101,7 @@ class PathEstimator(Checked, BaseEstimator):
             )
         if self.verbose:
             low, high = self.tau_range_
-            print(f"{type(self).__name__}: {len(self.kinks_)} kinks for tau in [{low:g}, {high:g}], {path.status}")
+            say(f"{type(self).__name__}: {len(self.kinks_)} kinks for tau in [{low:g}, {high:g}], {path.status}")
 
     def _check_in_range(self, tau: Any, meaning: str) -> float:
         low, high = self.tau_range_

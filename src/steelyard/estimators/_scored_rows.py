@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ._binary import Labels
 from ._border import check_form
-from ._progress import Steps
+from ._left_out import scored_in_turn
 from ._splits import Splits
 from ._users import Classifier, RowNumbers, part_of, parts_of
 
@@ -94,29 +93,15 @@ def score_prefit(estimator: Classifier, table: Table, response_method: str) -> S
 def score_left_out(
     estimator: Classifier, table: Table, splits: Splits, n_jobs: int | None, response_method: str, verbose: int = 0
 ) -> tuple[Classifier, ScoredRows]:
-    """The final model, and the scores of every part that a model has not seen, pooled.
+    """The final model, and the scores of every part that a model has not seen, pooled. A row that is left out twice
+    counts twice."""
 
-    A row that is left out twice counts twice. The final model is that of the one part if `splits` holds out a share,
-    and otherwise fitted on all rows.
-    """
-
-    def one(train: RowNumbers, test: RowNumbers) -> tuple[Classifier | None, ScoredRows]:
-        model = table.fit(clone(estimator), train)
+    def score(model: Classifier, test: RowNumbers) -> ScoredRows:
         scores = positive_scores(model, part_of(table.X, test), response_method, table.labels.positive)
         weight, slices = (None if part is None else part[test] for part in (table.weight, table.slices))
-        return model if splits.held_out else None, ScoredRows(scores, table.labels.is_positive[test], weight, slices)
+        return ScoredRows(scores, table.labels.is_positive[test], weight, slices)
 
-    used = [(train, test) for train, test in splits.pairs if len(test)]
-    found, name = [], type(estimator).__name__
-    how = {"return_as": "generator"} if verbose else {}  # as they come, for who watches
-    with Steps(verbose, total=len(used) + (not splits.held_out)) as steps:
-        for part in Parallel(n_jobs=n_jobs, **how)(delayed(one)(train, test) for train, test in used):
-            found.append(part)
-            steps.step(f"{name}, part {len(found)} of {len(used)} scored by a model of the others")
-        model = found[0][0] if splits.held_out else table.fit(clone(estimator))
-        if not splits.held_out:
-            steps.step(f"{name} on all rows")
-    parts = [scored for _, scored in found]
+    model, parts, _ = scored_in_turn(estimator, table.fit, score, splits, n_jobs, verbose)
     return model, _pooled(parts)
 
 

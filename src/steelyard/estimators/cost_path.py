@@ -132,7 +132,7 @@ class CostPath(BinaryMixin, PathEstimator):
     random_state : int or RandomState, default=None
         Order of the coordinate descent that starts the path; the path itself does not depend on it.
     verbose : int, default=0
-        1 prints a line a second, with how far the path is and the time left, and one at the end; 2 more of them.
+        1 shows what share of the range the path has covered, about how long the rest takes, and a line at the end.
 
     Attributes
     ----------
@@ -244,9 +244,9 @@ class CostPath(BinaryMixin, PathEstimator):
             )
         signed = _path_elsewhere.signed(X, y, sample_weight, self.pos_label, float(bool(self.fit_intercept)))
         seed = int(check_random_state(self.random_state).randint(2**31))
-        path = trace_elsewhere(
-            signed.source, check_C(self.C), check_range(self.tau_range), float(self.tol), seed, self._callback()
-        )
+        C, tau_range = check_C(self.C), check_range(self.tau_range)
+        with self._watched() as watch:
+            path = trace_elsewhere(signed.source, C, tau_range, float(self.tol), seed, watch)
         self.n_features_in_, self.method_ = signed.n_features, "approximate"
         self.__dict__.pop("feature_names_in_", None)
         if signed.names is not None:
@@ -261,9 +261,8 @@ class CostPath(BinaryMixin, PathEstimator):
         """The exact path; what rounding leaves of it is approximate with "auto", and an error with "exact"."""
         features, kernel = LinearFeatures(bool(self.fit_intercept)), train.kernel
         given = train.rows if kernel else features(train.rows)
-        path = exact.trace(
-            given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel, self._callback()
-        )
+        with self._watched() as watch:
+            path = exact.trace(given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel, watch)
         # Margins that are known to less than `tol` prove less than the approximate path does.
         if path.complete and (kernel or self.method == "exact" or path.drift <= self.tol):
             return path, KernelColumns.of(kernel, path.problem.rows) if kernel else features
@@ -282,9 +281,9 @@ class CostPath(BinaryMixin, PathEstimator):
         made = KernelFeatures(kernel.name, params_of(kernel), constant) if kernel else LinearFeatures(constant)
         tau_range = self.tau_range if start is None else (start, check_range(self.tau_range)[1])
         given = made.train(train.rows)
-        return approximate.trace(
-            given, train.sign, self.C, tau_range, self.tol, train.weight, train.seed, self._callback()
-        ), made
+        with self._watched(start) as watch:
+            path = approximate.trace(given, train.sign, self.C, tau_range, self.tol, train.weight, train.seed, watch)
+        return path, made
 
     # -- points of the path -------------------------------------------------------------------------------------
     def at(self, tau: float | None = None, *, costs: dict[str, float] | None = None) -> CostClassifier:

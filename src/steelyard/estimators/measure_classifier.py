@@ -24,7 +24,7 @@ from ..elsewhere import is_elsewhere
 from ..measures import FBeta, Measure
 from ..measures.constraints import Constraint, as_linear_constraints
 from ..solvers.linear import cost_sensitive
-from ..solvers.search.can import can
+from ..solvers.search.alternation import alternate
 from ..solvers.search.exploration import Candidate, Exploration, Sample
 from ..solvers.search.models import (
     CostModel,
@@ -34,11 +34,10 @@ from ..solvers.search.models import (
     StreamModel,
     costs_of_ratio,
     fit_stream,
-    linearised_costs,
 )
 from ..solvers.search.race import race
 from ..solvers.search.transfer import refitted
-from ..statistics.frontier import Choice
+from ..solvers.search.work import State, Work
 from ..statistics.promises.counts import Scored
 from ..statistics.promises.promise import Asked, Promise, asked_of, keep
 from ..statistics.resampling import Goal
@@ -61,7 +60,7 @@ from ._parameters import (
     Table,
     Words,
 )
-from ._progress import watching
+from ._progress import say, watching
 from ._splits import NO_PREFIT, Splits, Stratum, read_cv
 
 Array = NDArray[np.float64]
@@ -75,9 +74,7 @@ class SearchPlan:
     n_ratios: int = 7  # of the costs
     tol: float = 10.0  # times that of the final fit, in the exploration
     loosest: float = 0.1
-    can_tol: float = 1e-5  # on the level: less than a row's worth on any sample that can be scored
     folds: int = 5  # of the rows to train on, where others promise: scikit-learn's default
-    can_steps: int = 3  # of linearised costs for one level; the level itself is raised up to fifty times
 
 
 PLAN = SearchPlan()
@@ -145,7 +142,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
     random_state : int or RandomState, default=None
         Draws the held-out share, the resamples that judge a threshold, and the order of coordinate descent.
     verbose : int, default=0
-        1 prints the search.
+        1 shows the search: about what share is done and how long the rest takes, how many models were fitted to how
+        many rows, and the best so far.
 
     Attributes
     ----------
@@ -240,7 +238,8 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         if is_elsewhere(X) or checkpoint is not None:
             _measure_elsewhere.fit(self, X, y, sample_weight, goal, checkpoint)
             return self
-        with as_before(self):
+        with as_before(self), watching(self.verbose, type(self).__name__, State.told) as watch:
+            work = None if watch is None else Work(watch)
             rows, y = rows_and_y(self, X, y)
             labels = Labels.of(y, self.pos_label, self.measure)
             weight = check_weight(sample_weight, labels.is_positive, labels.is_positive)
@@ -249,18 +248,23 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
             rows = rows.packed().with_constant(typical_norm(rows, weight) if self.fit_intercept else 0.0)
             data = Labelled(rows, labels.signs, weight)
             if asked is None:
-                found = self._search(Sample(data, splits.pairs), goal)
+                found = self._search(Sample(data, splits.pairs), goal, work)
                 self._take_labels(labels)
-                self._refit(found, None if splits.refits else splits.pairs[0][0])
+                model = self._refit(found, None if splits.refits else splits.pairs[0][0])
                 self.promise_ = None
             else:
                 train, held = (data.take(part) for part in splits.pairs[0])
                 folds = read_cv(PLAN.folds, Stratum.of(train.y > 0), self.random_state)
-                found = self._search(Sample(train, folds.pairs), goal)
+                found = self._search(Sample(train, folds.pairs), goal, work)
                 self._take_labels(labels)
-                self._refit(found, None)
+                model = self._refit(found, None)
                 self._keep(asked, train, held)
+        self._say(model)
         return self
+
+    def _say(self, model: Any, where: str = "out of fold") -> None:
+        if self.verbose:
+            say(f"{type(self).__name__}: {model}, {self.best_score_:.4f} {where}, gap {self.gap_:.1e}")
 
     def _keep(self, asked: Asked, train: Labelled, held: Labelled) -> None:
         """Move the offset to where the rows held out promise the constraints; the constant is in the intercept."""
@@ -277,17 +281,17 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         self.best_score_ = choice.value
 
     # -- exploring ----------------------------------------------------------------------------------------------
-    def _search(self, sample: Sample, goal: Goal) -> Found:
+    def _search(self, sample: Sample, goal: Goal, work: Work | None) -> Found:
         Cs = PLAN.Cs if self._tunes_C() else tuple(float(c) for c in np.atleast_1d(self.C))
         losses = cost_sensitive.LOSSES if self.loss == "auto" else (self.loss,)
         seed = int(check_random_state(self.random_state).randint(2**31))
         solver = "auto" if self.solver == "can" else self.solver
         tol = min(PLAN.tol * self.tol, PLAN.loosest)
-        effort = Effort(tol, solver=solver, n_jobs=threads(self.n_jobs), seed=seed, watch=watching(self.verbose))
+        effort = Effort(tol, solver=solver, n_jobs=threads(self.n_jobs), seed=seed, work=work)
         exploration = Exploration(sample, goal, effort)
         if self.solver == "can":
-            return self._alternate(exploration, losses, Cs)
-
+            levels = alternate(exploration, losses, Cs)
+            return Found(exploration, exploration.choose(), levels)
         near = partial(self._refine, Cs=Cs)
         won = race(exploration, partial(self._enter, losses=losses, Cs=Cs), near)
         return Found(won.exploration, won.chosen)
@@ -317,33 +321,7 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         power = 0.5 * 0.5**halved
         exploration.refine((second / first) ** power, 10**power if self._tunes_C() else 1.0, max(Cs))
 
-    def _alternate(self, exploration: Exploration, losses: Sequence[str], Cs: tuple[float, ...]) -> Found:
-        """CAN: the oracle trains with the linearised costs of the valuation until the valuation stops rising."""
-        goal, prevalence = exploration.goal, exploration.sample.prevalence
-        n = sum(len(test) for _, test in exploration.sample.splits)
-
-        def oracle(valuation: Measure, previous: Choice | None) -> tuple[Choice, Candidate]:
-            search = Exploration(exploration.sample, Goal(valuation, goal.constraints), exploration.effort)
-            costs = None if previous is None else linearised_costs(valuation, previous, prevalence, n)
-            costs = costs or costs_of_ratio(1.0, prevalence)
-            best: Candidate | None = None
-            for _ in range(PLAN.can_steps):
-                for loss in losses:
-                    search.add(CostModel(loss, *costs, C) for C in Cs)
-                if best is not None and search.best().point.value <= best.point.value:
-                    break
-                best = search.best()
-                costs = linearised_costs(valuation, best.point, prevalence, n) or costs
-            return search.best().point, search.best()
-
-        def rate(measure: Measure, point: Choice) -> float:
-            return float(measure(point.tpr, point.tnr, prevalence, sample_size=n))
-
-        found = can(goal.measure, oracle, rate, tol=PLAN.can_tol)
-        exploration.add([found.payload.model])
-        return Found(exploration, exploration.choose(), np.array(found.levels))
-
-    def _refit(self, found: Found, train: NDArray[np.intp] | None) -> None:
+    def _refit(self, found: Found, train: NDArray[np.intp] | None) -> Model:
         """The chosen model on the rows `train` (None: all), and the attributes that come of it."""
         exploration = found.exploration
         data = exploration.sample.data
@@ -359,11 +337,12 @@ class MeasureClassifier(Checked, LinearMixin, BaseEstimator):
         if found.levels is not None:
             self.levels_ = found.levels
         self._set_model(final.w[: self.n_features_in_], offset - threshold)
-        if self.verbose:
-            print(f"MeasureClassifier: {chosen.model}, {self.best_score_:.4f} out of fold, gap {self.gap_:.1e}")
+        return chosen.model
 
     def _fit_chosen(self, model: Model, data: Labelled, exploration: Exploration) -> _Final:
         effort = exploration.effort
+        if effort.work is not None:
+            effort.work.did(0.0, f"{model} on all {data.rows.n_rows:,} rows")
         if isinstance(model, StreamModel):
             return _Final(fit_stream(model, data, exploration.goal, effort.seed), n_iter=model.passes)
         final = cost_sensitive.solve(

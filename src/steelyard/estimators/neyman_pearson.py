@@ -12,6 +12,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +31,10 @@ from ..statistics.promises.promise import Promise
 from ._binary import BinaryMixin, Labels, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
-from ._np_learners import Candidate, Finished, Learner, MachineLearner, MinimaxLearner, SignedRows
+from ._np_learners import Candidate, Finished, MachineLearner, MinimaxLearner, SignedRows
 from ._np_offset import Judged, OffsetRule, Parts
 from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, SHARE, Checked, ListOf, Number, Table, Words
-from ._progress import Steps, now_and_then
+from ._progress import Steps, say
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,8 @@ Array = NDArray[np.float64]
 MANY_ROWS = 20_000
 CS = (0.1, 1.0, 10.0, 100.0)  # tried by C="auto": those of Table II in benchmarks/papers/neyman_pearson.py
 GAMMAS = (0.1, 0.3, 1.0, 3.0, 10.0)  # times gamma="scale", tried by gamma="search": a decade to either side
+
+Tried = tuple[float, Candidate, Any]  # the share missed among rows left out, what misses it, and trained
 
 
 class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
@@ -93,8 +96,8 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
     random_state : int or RandomState, default=None
         Draws the held-out share, other folds after a search over C or gamma, and a random `init`.
     verbose : int, default=0
-        1 prints a line a second and one at the end, 2 one for every round; a search over C and gamma shows which of how
-        many it tried, the best so far and the time left.
+        1 shows how many of the fits are done (of each C and gamma that is tried, without the folds, and for the
+        offset), the round, the best so far and the time left; 2 every round.
 
     Attributes
     ----------
@@ -212,21 +215,16 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
             parts = rule.split(given, random)
             if rule.leaves_out or self._searches or self.solver == "cost-grid":
                 parts = rule.with_folds(parts, random)
-            best: tuple[float, Candidate, Any] | None = None
-            tried = len(self._Cs) * len(self._gammas(parts.training))
-            with Steps(self.verbose if self._searches else 0, total=tried) as steps:
-                for candidate in self._candidates(parts, random):
-                    trained = candidate.learner.train()
-                    missed = self._missed(parts, candidate.learner, trained) if self._searches else 0.0
-                    if best is None or missed < best[0]:
-                        best = missed, candidate, trained
-                    steps.step(f"{candidate}, misses {missed:.4f}; best so far {best[0]:.4f}, {best[1]}")
-            assert best is not None
-            _, candidate, trained = best
-            if self._searches and rule.leaves_out:  # not by the folds that chose C and gamma: these flatter them
-                parts = rule.with_folds(parts, random, again=True)
-            finished = candidate.learner.finished(trained)
-            judged = rule.judged(parts, candidate.learner, trained, finished)
+            with Steps(self.verbose, total=self._n_fits(parts, rule)) as steps:
+                best: Tried | None = None
+                for one in self._candidates(parts, random, steps):
+                    best = self._better(best, one, one.learner.train(), parts, steps)
+                assert best is not None
+                _, candidate, trained = best
+                if self._searches and rule.leaves_out:  # not by the folds that chose C and gamma: these flatter them
+                    parts = rule.with_folds(parts, random, again=True)
+                finished = candidate.learner.finished(trained)
+                judged = rule.judged(parts, candidate.learner, trained, finished, partial(_tell, steps, candidate))
             self._take_labels(labels)
             self._take(candidate, finished, parts, rule.threshold(judged))
             unseen = judged if rule.leaves_out or rule.share is not None else None
@@ -236,10 +234,26 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
                 warnings.warn(finished.trouble, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _candidates(self, parts: Parts, random: np.random.RandomState) -> Iterator[Candidate]:
+    def _n_fits(self, parts: Parts, rule: OffsetRule) -> int:
+        """Of every candidate, and of it without each of the folds where there is a choice; and for the offset."""
+        folds, tried = len(parts.folds), len(self._Cs) * len(self._gammas(parts.training))
+        return tried * (1 + folds * self._searches) + folds * rule.leaves_out
+
+    def _better(self, best: Tried | None, one: Candidate, trained: Any, parts: Parts, steps: Steps) -> Tried:
+        """The one that misses less among rows left out, where there is a choice."""
+        if not self._searches:
+            steps.step(f"{one}, trained")
+            return 0.0, one, trained
+        missed = self._missed(parts, one, trained, steps)
+        if best is None or missed < best[0]:
+            best = missed, one, trained
+        steps.step(f"{one}, misses {missed:.4f}; best so far {best[0]:.4f}, {best[1]}")
+        return best
+
+    def _candidates(self, parts: Parts, random: np.random.RandomState, steps: Steps) -> Iterator[Candidate]:
         """A learner for every gamma and C that is tried."""
         training, method = parts.training, self._method(parts.training)
-        watch = now_and_then(self.verbose, _print_round)
+        watch = partial(self._tell_round, steps) if self.verbose else None
         first = random.rand(len(training.y)) < 0.5 if self.init == "random" else None
         for gamma in self._gammas(training):
             params = kernel_params(self.kernel, gamma, self.degree, self.coef0, training.rows, training.weight)
@@ -256,9 +270,15 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
                 )  # fmt: skip
                 yield Candidate(MachineLearner(problem, parts.folds, watch), method, float(C), params.get("gamma"))
 
-    def _missed(self, parts: Parts, learner: Learner, trained: Any) -> float:
+    def _tell_round(self, steps: Steps, machine: Machine) -> None:
+        steps.say(
+            f"round {machine.n_iter} of {self.max_iter} at most, negatives cost {machine.ratio:.4g} times a positive, "
+            f"surrogate rate {machine.false_alarms:.4f}, {int(machine.given_up.sum())} rows given up"
+        )
+
+    def _missed(self, parts: Parts, candidate: Candidate, trained: Any, steps: Steps) -> float:
         """The share missed at the cap among rows left out: the paper's criterion once the offset is set there."""
-        judged = parts.left_out(learner, trained)
+        judged = parts.left_out(candidate.learner, trained, partial(_tell, steps, candidate))
         return 1.0 - at_cap(judged.scores, judged.is_positive, judged.weight, self.max_fpr).tpr
 
     # -- what is kept -------------------------------------------------------------------------------------------
@@ -289,7 +309,7 @@ class NeymanPearsonClassifier(Checked, BinaryMixin, BaseEstimator):
             self.fpr_heldout_ = float(np.average(alarms, weights=judged.weight[~judged.is_positive]))
             self.fpr_heldout_interval_ = clopper_pearson(int(alarms.sum()), len(alarms))
         if self.verbose:
-            print(
+            say(
                 f"NeymanPearsonClassifier: {self.solver_}, {self.n_iter_} rounds, FPR {self.fpr_train_:.4f} on the "
                 f"training rows, {self.fpr_heldout_:.4f} on rows left out"
             )
@@ -353,8 +373,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real)
 
 
-def _print_round(machine: Machine) -> None:
-    print(
-        f"round {machine.n_iter}: negatives cost {machine.ratio:.4g} times a positive, surrogate rate "
-        f"{machine.false_alarms:.4f}, {int(machine.given_up.sum())} rows given up"
-    )
+def _tell(steps: Steps, candidate: Candidate, fold: int, folds: int) -> None:
+    steps.step(f"{candidate}, without fold {fold} of {folds}")

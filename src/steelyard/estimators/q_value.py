@@ -32,7 +32,7 @@ from ._binary import BinaryMixin, Labels, check_weight
 from ._border import as_before, rows_and_y, rows_to_score
 from ._kernel import kernel_params
 from ._parameters import ANYTHING, COUNT, CV, NOTHING, POSITIVE, RANDOM, Checked, Number, Table, Words
-from ._progress import Steps
+from ._progress import Steps, say
 from ._splits import Splits, Stratum, among, read_cv, reshuffled
 
 Array = NDArray[np.float64]
@@ -307,7 +307,7 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
             self.coef_, self.intercept_ = self._sign * found.model.w.reshape(1, -1), self._sign * np.array([offset])
         if self.verbose:
             counts = ", ".join(f"{name} {count:.0f}" for name, count in found.held_out.items())
-            print(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
+            say(f"QValueClassifier: {found.recipe}; accepted among rows left out: {counts or 'none were left out'}")
 
     def _take_judges(self, found: q_value.QValueResult, rows: Rows, parted: Parted | None) -> None:
         """Which decoys trained, and the scores by which the rows of `fit` are known again."""

@@ -75,7 +75,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
     random_state : int or RandomState, default=None
         Order of the coordinate descent that starts the path; the path itself does not depend on it.
     verbose : int, default=0
-        1 prints a line a second, with how far the path is and the time left, and one at the end; 2 more of them.
+        1 shows what share of the range the path has covered, about how long the rest takes, and a line at the end.
 
     Attributes
     ----------
@@ -144,9 +144,9 @@ class QuantilePath(RegressorMixin, PathEstimator):
             seed = int(check_random_state(self.random_state).randint(2**31))
             features = LinearFeatures(bool(self.fit_intercept))
             given = rows if kernel else features(rows)
-            path = exact.trace_quantiles(
-                given, y - self._middle, self.C, self.tau_range, weight, seed, kernel, self._callback()
-            )
+            centred = y - self._middle
+            with self._watched() as watch:
+                path = exact.trace_quantiles(given, centred, self.C, self.tau_range, weight, seed, kernel, watch)
             if path.log.n_checkpoints == 0:
                 raise RuntimeError(f"{path.status}: scale the columns (StandardScaler), or give a smaller C")
             self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)

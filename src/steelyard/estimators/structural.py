@@ -8,6 +8,7 @@ SVMperf's problem and scaling, solved by `solvers.structural.cutting_planes`; th
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from ._binary import Labels, check_weight, threads
 from ._border import as_before, rows_and_y
 from ._linear import LinearMixin
 from ._parameters import ANYTHING, COUNT, FLAG, MEASURE, NOT_NEGATIVE, POSITIVE, THREADS, A, Checked, Table
-from ._progress import now_and_then
+from ._progress import say, watching
 
 # Row numbers alone take 16 GiB beyond this: weights that add up to more were not meant as counts.
 MOST_REPETITIONS = 2**31
@@ -59,7 +60,8 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
         Threads for the products with X. None and -1 are the cores that this process may use (``OMP_NUM_THREADS``
         counts).
     verbose : int, default=0
-        1 prints a line a second and one at the end, 2 one for every cut.
+        1 shows the gap, the share that is done (cuts narrow the gap by about the same factor each, once they have got
+        hold of it) and about how long it takes, 2 a line for every cut where there is no bar.
 
     Attributes
     ----------
@@ -137,20 +139,27 @@ class StructuralSVM(Checked, LinearMixin, BaseEstimator):
             if weight is not None:
                 which = _repetitions(weight)
                 rows, is_positive = rows.take(which), is_positive[which]
-            found = solve(
-                rows, is_positive, self.loss, self.C, self.tol, fit_intercept=bool(self.fit_intercept),
-                max_iter=self.max_iter, n_threads=threads(self.n_jobs),
-                callback=now_and_then(self.verbose, _print_cut),
-            )  # fmt: skip
+            with watching(self.verbose, type(self).__name__, self._said) as watch:
+                found = solve(
+                    rows, is_positive, self.loss, self.C, self.tol, fit_intercept=bool(self.fit_intercept),
+                    max_iter=self.max_iter, n_threads=threads(self.n_jobs), callback=watch,
+                )  # fmt: skip
             self._take_labels(labels)
             self._set_model(found.coef, found.intercept)
             self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
             self.search_, self.status_ = found.loss.search, found.status
             if self.verbose:
                 said = f"{self.n_iter_} cuts, {self.objective_:.6g}, gap {self.gap_:.1e}"
-                print(f"StructuralSVM: {found.loss.name}, {said}")
+                say(f"StructuralSVM: {found.loss.name}, {said}")
             self._warn(found)  # may be an error, where warnings are
         return self
+
+    def _said(self, state: State) -> tuple[float, str]:
+        """The gap falls from 1 to `tol`; the logarithm of it is on its way there as the cuts are."""
+        share = math.log(max(state.gap, self.tol)) / math.log(self.tol) if 0.0 < self.tol < 1.0 else 0.0
+        share = max(0.0, share, state.n_iter / self.max_iter)
+        gap = "none yet" if math.isinf(state.gap) else f"{state.gap:.1e}, {self.tol:g} is wanted"
+        return share, f"cut {state.n_iter:,}, objective {state.objective:.6g}, gap {gap}"
 
     def _warn(self, found: StructuralResult) -> None:
         if found.converged and not found.coef.any():
@@ -183,7 +192,3 @@ def _repetitions(weight: NDArray[np.float64]) -> NDArray[np.intp]:
             "divide the weights by a common factor"
         )
     return np.repeat(np.arange(len(weight)), weight.astype(np.intp))
-
-
-def _print_cut(state: State) -> None:
-    print(f"cut {state.n_iter}: objective {state.objective:.6g}, gap {state.gap:.1e}")

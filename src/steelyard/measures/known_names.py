@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from .classification import (
     MCC,
@@ -18,7 +19,7 @@ from .classification import (
 from .expression import Measure
 from .lifted import macro, micro
 
-# scikit-learn's names for `scoring=`, as far as they are of labels, and those of imbalanced-learn.
+# scikit-learn's names for `scoring=`, as far as they are of labels (with or without "_score"), and imbalanced-learn's.
 BY_NAME: dict[str, Callable[[], Measure]] = {
     "accuracy": Accuracy,
     "balanced_accuracy": BalancedAccuracy,
@@ -40,3 +41,14 @@ BY_NAME: dict[str, Callable[[], Measure]] = {
     "recall_macro": lambda: macro(Recall()),
     "jaccard_macro": lambda: macro(Jaccard()),
 }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The name that is nearest, whatever its capitals, in brackets for a message; "" where none is near.
+
+    >>> did_you_mean("Fbeta", ["FBeta", "GMean"]), did_you_mean("x", ["FBeta"])
+    (' (did you mean FBeta?)', '')
+    """
+    by_small = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), by_small, n=1)
+    return f" (did you mean {by_small[found[0]]}?)" if found else ""

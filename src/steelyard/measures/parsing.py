@@ -23,7 +23,7 @@ from . import functions, groups, lifted
 from .arithmetic import fnr, fpr, prevalence, smoothing, tnr, tpr
 from .constraints import Constraint
 from .expression import Measure
-from .known_names import BY_NAME
+from .known_names import BY_NAME, did_you_mean
 from .operators import as_measure
 
 LONGEST, DEEPEST = 2_000, 40  # characters and brackets: an expression that people write has some hundred and five
@@ -108,7 +108,9 @@ class _Parser:
         while at < end:
             found = TOKEN.match(self.text, at)
             if found is None:
-                raise self._error("cannot read this", at + len(self.text[at:]) - len(self.text[at:].lstrip()))
+                at += len(self.text[at:]) - len(self.text[at:].lstrip())
+                share = "; a share is a number up to 1: 5 % is 0.05" if self.text[at] == "%" else ""
+                raise self._error(f"cannot read this{share}", at)
             yield Token(str(found.lastgroup), found.group(str(found.lastgroup)), found.start(str(found.lastgroup)))
             at = found.end()
         yield Token("end", "", end)
@@ -193,9 +195,10 @@ class _Parser:
             return RATES[name]
         if name in FLAGS:
             return FLAGS[name]
-        make = self.named.get(name) or FUNCTIONS.get(name) or BY_NAME.get(name)
+        make = self.named.get(name) or FUNCTIONS.get(name) or BY_NAME.get(name.removesuffix("_score"))
         if make is None:
-            raise self._error(f"there is no measure {name!r}; `steelyard measures` lists them", token.at)
+            meant = did_you_mean(name, (*RATES, *self.named, *FUNCTIONS, *BY_NAME))
+            raise self._error(f"there is no measure {name!r}{meant}; `steelyard measures` lists them", token.at)
         if not self._take("("):
             if name in FUNCTIONS:
                 raise self._error(f"{name} is a function: write {name}(...)", token.at)

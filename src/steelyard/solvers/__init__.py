@@ -1,6 +1,6 @@
 """Solvers: a frozen problem in, a frozen result out; no scikit-learn. One room for each kind.
 
-search      race, exploration, can
+search      race, exploration, can, alternation, work
 linear      cost_sensitive (grids of certified models), bundle
 stream      problem, settings, learner, mini_batch, rare_class
 path        exact, approximate, sign_changes

@@ -6,7 +6,7 @@ By the loss of several classes (`logistic`, `linear.softmax`), or each class aga
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,9 @@ class ClassModel:
     loss: str
     weights: tuple[float, ...]
     C: float
+
+    def __str__(self) -> str:
+        return f"{self.loss}, weights {min(self.weights):.3g} to {max(self.weights):.3g}, C {self.C:.3g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,22 +67,33 @@ class FittedClasses:
     status: Status
 
 
-def fit(model: ClassModel, data: LabelledClasses, effort: Effort, start: Array | None = None) -> FittedClasses:
+def fit(
+    model: ClassModel,
+    data: LabelledClasses,
+    effort: Effort,
+    start: Array | None = None,
+    callback: Callable[[float], None] | None = None,
+) -> FittedClasses:
+    """A callback is told about what share is done."""
     weight = np.asarray(model.weights)[data.codes] * (1.0 if data.weight is None else data.weight)
     C, k = model.C * data.thinning, len(data.classes)
     if model.loss == "logistic":
         one = softmax.solve(
             data.rows, data.codes, k, C, effort.tol, weight, start=start, max_iter=effort.max_passes,
-            n_jobs=effort.n_jobs,
+            n_jobs=effort.n_jobs, callback=callback,
         )  # fmt: skip
         return FittedClasses(one.W, one.gap, one.n_iter, one.status)
-    found = [
-        cost_sensitive.solve(
-            data.rows, np.where(data.codes == j, 1.0, -1.0), C=C, tol=effort.tol, loss=model.loss, solver=effort.solver,
-            sample_weight=weight, n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
-        )
-        for j in range(k)
-    ]  # fmt: skip
+    found = []
+    for j in range(k):
+        signs = np.where(data.codes == j, 1.0, -1.0)
+        found.append(
+            cost_sensitive.solve(
+                data.rows, signs, C=C, tol=effort.tol, loss=model.loss, solver=effort.solver, sample_weight=weight,
+                n_jobs=effort.n_jobs, seed=effort.seed, max_passes=effort.max_passes,
+            )
+        )  # fmt: skip
+        if callback is not None:
+            callback((j + 1) / k)
     worst = max(found, key=lambda one: one.gap)
     return FittedClasses(np.stack([one.w for one in found]), worst.gap, max(o.n_iter for o in found), worst.status)
 

@@ -28,6 +28,7 @@ from ...statistics.frontier import InfeasibleError
 from ...statistics.offsets import ClassPoints, Goal, Offsets, ScoredClasses
 from .class_models import ClassModel, Codes, LabelledClasses, Splits, fit, sampled
 from .models import Effort
+from .work import FINAL
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class ClassPlan:
     Cs: tuple[float, ...] = (1e-2, 1e-1, 1.0, 10.0)
     losses: tuple[str, ...] = ("logistic", "squared_hinge")  # the hinge against the rest has no model where none leads
     balance: tuple[float, ...] = (0.0, 0.5, 1.0)  # powers of 1 / prevalence, as the starts of the offsets
-    rounds: int = 3  # of linearised weights, as `PLAN.can_steps` of two classes
+    rounds: int = 3  # of linearised weights, as `ALTERNATION.steps` of two classes
     judged: int = 3  # of the best, beside the anchors
     sample: int = 4_000  # rows of the first search, as the race of two classes begins
     more: int = 20_000  # rows on which the last few are judged: as many as offsets are climbed on
@@ -93,6 +94,10 @@ class ClassExploration:
         self.codes = self.data.codes[self.order]
         self.weight = None if self.data.weight is None else self.data.weight[self.order]
 
+    def work_of(self, models: int) -> float:
+        """Models times training rows."""
+        return float(models * sum(len(train) for train, _ in self.splits))
+
     def add(self, wanted: Iterable[ClassModel]) -> None:
         for model in wanted:
             if model not in self.found:
@@ -109,6 +114,10 @@ class ClassExploration:
         rows = replace(rows, scores=rows.scores * unit)
         best = self._climbed(rows)
         self.found[model] = ClassCandidate(model, rows, unit, best, tuple(folds))
+        if self.effort.work is not None:
+            leader = self.ranked()[0]
+            so_far = (leader.best.value, leader.model)
+            self.effort.work.did(self.work_of(1), f"{model} on {self.data.rows.n_rows:,} rows", so_far)
 
     def _climbed(self, rows: ScoredClasses) -> Offsets:
         """Near the best offsets, to tell which models are good: one climb from those of the best model so far."""
@@ -120,8 +129,9 @@ class ClassExploration:
 
     def settle(self, models: Iterable[ClassModel]) -> list[ClassCandidate]:
         """These, with the offsets of a whole search; those that cannot meet the constraints drop out."""
-        kept = []
-        for model in dict.fromkeys(models):
+        kept, asked = [], list(dict.fromkeys(models))
+        for k, model in enumerate(asked):
+            self._tell_offsets((k + 1) / len(asked) / 3.0, len(asked))
             try:
                 best = choose_offsets(self.found[model].rows, self.goal)
             except InfeasibleError as error:
@@ -131,6 +141,11 @@ class ClassExploration:
         if not kept:
             raise self.infeasible or InfeasibleError("no model was explored")
         return kept
+
+    def _tell_offsets(self, share: float, count: int) -> None:
+        """Three searches for each: one on all rows, and two that leave a half of them out."""
+        if self.effort.work is not None:
+            self.effort.work.part(share, f"the offsets of {count} models on {len(self.codes):,} rows")
 
     def _near(self, model: ClassModel) -> tuple[Array, ...] | None:
         """The folds' models of the same loss and nearest C."""
@@ -250,6 +265,11 @@ class Wanted:
     refines: bool = True
 
     @property
+    def count(self) -> int:
+        """Models of the first search: `enter` for each loss, and `refine`."""
+        return len(self.losses) * (len(self.Cs) + len(PLAN.balance) - 1) + PLAN.rounds + 2 * self.refines
+
+    @property
     def anchor_loss(self) -> str:
         return "logistic" if "logistic" in self.losses else self.losses[0]
 
@@ -265,13 +285,16 @@ def search(
     anchor = ClassModel(wanted.anchor_loss, (1.0,) * len(data.classes), wanted.usual_C)
     few, pairs = sampled(data, splits, PLAN.sample, effort.seed)
     first = ClassExploration(few, pairs if few is data else _some(pairs, few.codes), goal, effort)
+    last = first
+    if few is not data:
+        last = ClassExploration(*sampled(data, splits, PLAN.more, effort.seed), goal, effort)
+    if effort.work is not None:
+        again = last.work_of(PLAN.judged + 1) if last is not first else 0.0
+        effort.work.expect(first.work_of(wanted.count) + again + FINAL * data.rows.n_rows)
     first.add([anchor])
     for loss in wanted.losses:
         enter(first, loss, wanted)
     refine(first, wanted)
-    last = first
-    if few is not data:
-        last = ClassExploration(*sampled(data, splits, PLAN.more, effort.seed), goal, effort)
     finalists = [*(one.model for one in first.ranked()[: PLAN.judged]), anchor]
     last.add(finalists)
     return last, decide(last, last.settle(finalists), anchor)
@@ -308,7 +331,10 @@ def refine(part: ClassExploration, wanted: Wanted) -> None:
 
 def decide(part: ClassExploration, candidates: Sequence[ClassCandidate], anchor: ClassModel) -> Verdict:
     """The largest value on rows that did not set the offsets; an anchor unless that is a gain beyond its error."""
-    found = {one.model: part.verdicts(one) for one in candidates}
+    found = {}
+    for k, one in enumerate(candidates):
+        found[one.model] = part.verdicts(one)
+        part._tell_offsets((1.0 + 2.0 * (k + 1) / len(candidates)) / 3.0, len(candidates))
     every = [verdict for some in found.values() for verdict in some]
     plain, *tuned = found.get(anchor, every[:1])
     if tuned and part.is_better(tuned[0], plain):

@@ -125,8 +125,6 @@ class Exploration:
             for k, model in enumerate(new[first : first + some]):
                 self._record(model, columns[k], (found[k], values[k]), [fold.only(first + k) for fold in folds])
         self._forget()
-        if self.effort.watch is not None:
-            self.effort.watch(self)
 
     def _fit(self, wanted: Sequence[Model]) -> list[FittedModels]:
         """The models of every fold. On few rows families and folds are fitted side by side: threads inside a fit need
@@ -144,7 +142,16 @@ class Exploration:
         known = self.starts.get(self.sample.number(k), {})
         known = known | {m: fitted[k].W[0] for m, fitted in self._fitted.items() if isinstance(m, CostModel)}
         starts = nearest(wanted, known, data.rows.n_cols)
-        return models.fit(wanted, data.take(train), self.goal, effort, starts)
+        found = models.fit(wanted, data.take(train), self.goal, effort, starts)
+        if effort.work is not None:
+            said = f"{len(wanted)} model{'s'[: len(wanted) > 1]} on {len(train):,} rows"
+            effort.work.did(len(wanted) * len(train), said, self.so_far())
+        return found
+
+    def so_far(self) -> tuple[float, Model] | None:
+        """For who watches."""
+        best = max(self.candidates.values(), key=_rank, default=None)
+        return None if best is None else (best.point.value, best.model)
 
     def _out_of_fold(self, folds: list[FittedModels], k: slice) -> Array:
         """Scores of the models `k`, in the order of the splits' test rows."""

@@ -8,9 +8,8 @@ threshold is set afterwards, on scores of rows that they were not fitted on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from ...statistics.resampling import Goal
 from ..linear import cost_sensitive
 from ..stream.learner import Learner
 from ..stream.problem import Pass, Problem, choose_solver
+from .work import Work
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
@@ -44,6 +44,9 @@ class CostModel:
     def costs(self) -> Pair:
         return self.c_pos, self.c_neg
 
+    def __str__(self) -> str:
+        return f"{self.loss}, costs {self.c_pos:.3g} and {self.c_neg:.3g}, C {self.C:.3g}"
+
     @property
     def ratio(self) -> float:
         return self.c_pos / self.c_neg if self.c_neg > 0 else np.inf
@@ -55,6 +58,9 @@ class StreamModel:
 
     passes: int = 3
 
+    def __str__(self) -> str:
+        return f"the stream's learner, {self.passes} passes"
+
 
 Model = CostModel | StreamModel
 
@@ -62,14 +68,14 @@ Model = CostModel | StreamModel
 @dataclass(frozen=True)
 class Effort:
     """How exactly, in how many passes (a model that is not at the gap by then is good enough to be compared), by which
-    solver, on how many threads, and who watches: it is called with the exploration when models were added."""
+    solver, on how many threads, and what counts the work, if somebody watches."""
 
     tol: float = 1e-2
     max_passes: int = 1000
     solver: str = "auto"
     n_jobs: int = 1
     seed: int = 0
-    watch: Callable[[Any], None] | None = None
+    work: Work | None = None
 
 
 @dataclass(frozen=True, eq=False)

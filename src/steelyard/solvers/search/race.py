@@ -28,6 +28,7 @@ from ...rows import Rows
 from ...statistics.frontier import InfeasibleError
 from .exploration import Candidate, Exploration, Sample
 from .models import CostModel, Labelled, Model, StreamModel
+from .work import FINAL
 
 Array = NDArray[np.float64]
 RowNumbers = NDArray[np.intp]
@@ -42,7 +43,8 @@ class Course:
     Calls that differ on a share of `same` of the rows are one model. First rounds take so many `passes` at most
     (hinges of large C on w8a are not certified after a hundred, and serve the choice as well after thirty) and are
     `looser` by this factor; the last one is `tighter` where it has one fold: the exploration's tolerance is ten times
-    that of the final fit.
+    that of the final fit. For who watches: about so many models are tried `near` the best, and go on `beside` the best
+    few (two anchors and the stream's learner).
     """
 
     whole: int = 4_000
@@ -60,6 +62,8 @@ class Course:
     tighter: float = 0.1
     tested: int = 10_000
     settling: int = 30_000
+    near: int = 11
+    beside: int = 3
     contiguous: int = 2**22  # values of a sample that are copied to lie together, 32 MB: views wait for memory
 
 
@@ -81,6 +85,8 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
     rounds = list(ladder(whole))
     for k, part in enumerate(rounds):
         last = k + 1 == len(rounds)
+        if part.effort.work is not None:
+            part.effort.work.expect(to_come(rounds[k:], COURSE.entrants if field is None else len(field), k))
         try:
             enter(part) if field is None else part.add(field, anchors)
             for step in steps_near(k, len(rounds)) if field is None or len(field) > 1 else ():
@@ -97,6 +103,17 @@ def race(whole: Exploration, enter: Callable[[Exploration], None], near: Callabl
             # On so few rows no threshold meets the constraints: that says nothing yet.
             field = list(part.candidates) or field
     raise AssertionError("the last round returns")
+
+
+def to_come(rounds: list[Exploration], count: int, k: int) -> float:
+    """Models times rows of the rounds from the k-th on, which `count` models enter, and of the fit on all rows."""
+    work = FINAL * rounds[-1].sample.data.rows.n_rows
+    for i, part in enumerate(rounds):
+        count += COURSE.near * len(steps_near(k + i, k + len(rounds)))
+        work += count * _training_rows(part)
+        if i + 1 < len(rounds):
+            count = room(part, rounds[i + 1], count) + COURSE.beside
+    return work
 
 
 def steps_near(k: int, rounds: int) -> tuple[int, ...]:
