@@ -45,6 +45,9 @@ def test_two_files_are_two_runs(tmp_path):
     other = written(tmp_path / "c.pin", [line.replace("length", "size") for line in LINES])
     with pytest.raises(ValueError, match=r"c\.pin: its columns are not those of"):
         streams.read_matches(first, other)
+    wrong = written(tmp_path / "d.pin", [line.replace("-1e-3", "inf") for line in LINES])
+    with pytest.raises(ValueError, match=r"d\.pin: score of match 3 is no finite number"):
+        streams.read_matches(first, wrong)
 
 
 def test_parquet_is_the_same_table(tmp_path):
@@ -62,14 +65,22 @@ def test_parquet_is_the_same_table(tmp_path):
     assert table.is_target.tolist() == pin.is_target.tolist()
     assert table.spectrum.tolist() == pin.spectrum.tolist()
     assert table.column("proteins").tolist() == pin.column("proteins").tolist()
+    numbers = columns | {"ScanNr": [7, 7, 7], "ExpMass": [500.5, 500.5, 600.5]}
+    parquet.write_table(pa.table(numbers), tmp_path / "numbers.parquet")
+    both = streams.read_matches(tmp_path / "a.pin", tmp_path / "numbers.parquet")
+    assert both.spectrum.tolist() == [0, 0, 2, 1, 1, 3]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("Label", "Lable"), "no column 'label'"),
+        (("Label", "Lable"), "no column 'label' among 'SpecId', 'Lable'"),
+        (("\t", ","), "no column 'specid' among 'SpecId,Label,.*there are tabs"),
+        (("length", "score"), "2 columns are called 'score'"),
         (("\t-1\t7", "\t2\t7"), "there is 2"),
-        (("2.5", "good"), "score of match 1 is no number: 'good'"),
+        (("\t-1\t7", "\tFalse\t7"), "there is False"),
+        (("2.5", "good"), "score of match 1 is no finite number: 'good'"),
+        (("0.5\t7", "nan\t7"), "score of match 2 is no finite number: 'nan'"),
         (("\tK.CCC.R\tp3", ""), "line 5 has 7 fields; the header has 9"),
     ],
 )
