@@ -1,6 +1,7 @@
 """Percolator's pin and Parquet: what is read, and what is said about a file that is something else."""
 
 import gzip
+import sys
 
 import numpy as np
 import pytest
@@ -88,6 +89,21 @@ def test_what_is_wrong_is_said(tmp_path, change, message):
     path = written(tmp_path / "a.pin", [line.replace(*change) for line in LINES])
     with pytest.raises(ValueError, match=message):
         streams.read_matches(path)
+
+
+def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="Parquet and Arrow need pyarrow: pip install"):
+        streams.read_matches(tmp_path / "a.parquet")
+
+
+def test_a_pyarrow_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('pyarrow requires another NumPy')")
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="requires another NumPy"):
+        streams.read_matches(tmp_path / "a.parquet")
 
 
 def test_no_matches_and_no_file(tmp_path):

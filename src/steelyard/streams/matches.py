@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .files import with_pyarrow
+
 NEEDED = ("specid", "label", "scannr", "peptide", "proteins")
 SPECTRUM = ("filename", "scannr", "ret_time", "expmass")
 NO_FEATURES = {*NEEDED, *SPECTRUM, "calcmass"}
@@ -120,11 +122,7 @@ def _pin(path: str) -> dict[str, NDArray[Any]]:
 
 
 def _parquet(path: str) -> dict[str, NDArray[Any]]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError('Parquet needs pyarrow: pip install "steelyard[arrow]"') from None
-    table = parquet.read_table(path)
+    table = with_pyarrow().parquet.read_table(path)
     found: dict[str, NDArray[Any]] = {}
     for name in _named_once(table.column_names, path):
         values = table[name].to_pylist()
