@@ -69,7 +69,7 @@ def test_parquet_is_the_same_table(tmp_path):
     numbers = columns | {"ScanNr": [7, 7, 7], "ExpMass": [500.5, 500.5, 600.5]}
     parquet.write_table(pa.table(numbers), tmp_path / "numbers.parquet")
     both = streams.read_matches(tmp_path / "a.pin", tmp_path / "numbers.parquet")
-    assert both.spectrum.tolist() == [0, 0, 2, 1, 1, 3]
+    assert both.spectrum.tolist() == [0, 0, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ class MatchTable:
 
 def _spectra(others: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
     """By their text, which is the same in a pin and in Parquet."""
-    known = [list(map(str, values)) for name, values in others.items() if name.lower() in SPECTRUM]
-    parts = [np.unique(np.array(values, dtype=object), return_inverse=True)[1] for values in known]
+    known = {name.lower(): np.array(list(map(str, values)), dtype=object) for name, values in others.items()}
+    parts = [np.unique(known[name], return_inverse=True)[1] for name in SPECTRUM if name in known]
     return np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel()
 
 
