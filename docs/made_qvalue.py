@@ -29,7 +29,8 @@ def _table(name, case, rates):
         cells = []
         for rate in rates:
             counts = _counts(case, contender, rate)
-            text = f"{counts.mean():,.0f} ({counts.min():,.0f} to {counts.max():,.0f})"
+            none = f", none in {(counts == 0).sum()}" if not counts.all() else ""
+            text = f"{counts.mean():,.0f} ({counts.min():,.0f} to {counts.max():,.0f}{none})"
             cells.append(f"**{text}**" if counts.mean() == best[rate] else text)
         deals = [seed[contender] for seed in case["seeds"].values() if contender in seed]
         rows.append((contender, *cells, f"{np.median([deal['fit_s'] for deal in deals]):.2f} s", len(deals)))
@@ -37,21 +38,25 @@ def _table(name, case, rates):
     return size + "\n\n" + markdown(("accepted at q <=", *rates, "CPU time of a fit", "deals"), rows)
 
 
+PAIRS = {
+    "linear over the Percolator loop": (OURS["linear"], LOOP),
+    "linear over the best single feature": (OURS["linear"], "best single feature"),
+    "linear over logistic regression": (OURS["linear"], "logistic regression, all targets"),
+    "rbf over linear": (OURS["rbf"], OURS["linear"]),
+    "stochastic over linear": (OURS["stochastic"], OURS["linear"]),
+}
+
+
 def _summary(tables, rates):
-    """Our classifier over the loop, in percent of accepted targets, on the deals that both were measured on."""
+    """Differences on the deals that both were measured on, in percent of the other's mean: a deal in which the other
+    has no list counts like any."""
     rows = []
     for name, case in tables.items():
-        for label, contender in OURS.items():
-            both = {"seeds": {k: seed for k, seed in case["seeds"].items() if contender in seed and LOOP in seed}}
-            if not both["seeds"]:
-                continue
-            cells = []
-            for rate in rates:
-                ours, loop = _counts(both, contender, rate).mean(), _counts(both, LOOP, rate).mean()
-                cells.append(f"{100 * (ours / loop - 1):+.1f} %" if loop else "the loop finds none")
-            rows.append((name, label, *cells, len(both["seeds"])))
-    header = ("", "", *(f"q <= {rate}" for rate in rates), "deals")
-    return "Against the Percolator loop:\n\n" + markdown(header, rows)
+        for label, pair in PAIRS.items():
+            both = {"seeds": {k: seed for k, seed in case["seeds"].items() if all(c in seed for c in pair)}}
+            cells = [_difference(*(_counts(both, c, rate) for c in pair)).strip(" ()") for rate in rates]
+            rows.append((name, label, *(cell or "the other has no list" for cell in cells), len(both["seeds"])))
+    return markdown(("", "", *(f"q <= {rate}" for rate in rates), "deals"), rows)
 
 
 def kernel_table(found):
@@ -154,10 +159,19 @@ def _seeds(both, paired):
 
 
 def _difference(ours, theirs):
-    if not theirs.mean():
+    if not theirs.any():
         return ""
-    percent = 100 * (ours - theirs) / theirs.mean()
-    return f" ({percent.mean():+.1f} ± {percent.std(ddof=1) / np.sqrt(len(percent)):.1f} %)"
+    percent = _gains(ours, theirs)
+    return f" ({percent.mean():+.1f} ± {_error(percent):.1f} %)"
+
+
+def _gains(ours, theirs):
+    """What ours has beyond theirs in each deal, in percent of the mean of theirs."""
+    return 100 * (ours - theirs) / theirs.mean()
+
+
+def _error(values):
+    return values.std(ddof=1) / np.sqrt(len(values))
 
 
 def entrapment_table(found):
@@ -216,7 +230,7 @@ def bounds_table(found):
 
 
 def _percent(shares):
-    return f"{100 * shares.mean():.2f} ± {100 * shares.std(ddof=1) / np.sqrt(len(shares)):.2f} %"
+    return f"{100 * shares.mean():.2f} ± {100 * _error(shares):.2f} %"
 
 
 def few_table(found):
@@ -246,7 +260,7 @@ def choice_table(found):
 
 
 def figures(results, folder):
-    """What each deal gives over the Percolator loop, in percent."""
+    """What each deal gives over the Percolator loop, in percent of its mean; bars are means with standard errors."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -258,13 +272,13 @@ def figures(results, folder):
     for ax, rate in zip(axes, rates, strict=True):
         for number, (label, contender) in enumerate(OURS.items()):
             for place, case in enumerate(found["tables"].values()):
-                deals = [s for s in case["seeds"].values() if contender in s and LOOP in s]
-                gain = [100 * (s[contender]["accepted"][rate] / s[LOOP]["accepted"][rate] - 1) for s in deals]
-                height, look = place + 0.2 * (number - 1), {"color": f"C{number}", "label": "" if place else label}
-                ax.plot(gain, [height] * len(gain), "o", ms=4, alpha=0.5, color=f"C{number}")
-                ax.plot(np.mean(gain) if gain else np.nan, height, "|", ms=14, mew=2, **look)
+                both = {"seeds": {k: s for k, s in case["seeds"].items() if contender in s and LOOP in s}}
+                gain = _gains(_counts(both, contender, rate), _counts(both, LOOP, rate))
+                height, look = place + 0.24 * (number - 1), {"color": f"C{number}", "label": "" if place else label}
+                ax.plot(gain, [height] * len(gain), "o", ms=3, alpha=0.25, mew=0, color=f"C{number}")
+                ax.errorbar(gain.mean(), height, xerr=_error(gain), fmt="|", ms=12, mew=2, capsize=3, **look)
         ax.axvline(0, color="0.6", lw=1)
-        ax.set(title=f"q <= {rate}", xlabel="accepted targets against the Percolator loop, %")
+        ax.set(title=f"q <= {rate}", xlabel="accepted beyond the Percolator loop, %")
     axes[0].set_yticks(range(len(found["tables"])), list(found["tables"]))
     axes[0].invert_yaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(OURS))

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -79,9 +80,44 @@ def test_a_list_with_a_proof(pin, tmp_path, capsys):
     assert 2 * (1 + above(judges, end)) / above(found, end) <= 0.05
 
 
-def test_mistakes_are_one_message(pin, tmp_path, capsys):
-    assert main(["decoys", str(pin), "--max-q", "0"]) == 2
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--max-q", "0"], 2, "--max-q is a rate above 0"),
+        (["--folds", "1"], 2, "--folds is 2 or more"),
+        (["--seed", "-1"], 2, "--seed is 0 or more"),
+        (["--decoy-prefix", "rev_"], 2, "no decoy's protein begins so, .* the first decoy has 'decoy_protein"),
+    ],
+)
+def test_options_that_cannot_be(pin, tmp_path, capsys, options, code, message):
+    assert main(["decoys", str(pin), "--out", str(tmp_path), *options]) == code
+    assert re.search(message, capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("proof", [[], ["--proof", "reset", "--score", "score"]], ids=["scored", "proven"])
+@pytest.mark.parametrize(
+    ("label", "said"), [("1", r"are targets .*without decoys"), ("-1", r"are decoys .*without targets")]
+)
+def test_matches_of_one_kind(pin, tmp_path, capsys, proof, label, said):
+    header, *lines = pin.read_text().splitlines()
+    kept = [line for line in lines if line.split("\t")[1] == label]
+    (tmp_path / "one.pin").write_text("\n".join([header, *kept]))
+    assert main(["decoys", str(tmp_path / "one.pin"), *proof]) == 1
+    assert re.search(rf"one\.pin: all {len(kept):,} matches {said}", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(("proof", "least"), [([], 100), (["--proof", "reset", "--score", "score"], 200)])
+@pytest.mark.filterwarnings("ignore:infeasible")
+def test_too_few_for_any_list(pin, tmp_path, capsys, proof, least):
+    (tmp_path / "few.pin").write_text("\n".join(pin.read_text().splitlines()[:101]))
+    assert main(["decoys", str(tmp_path / "few.pin"), "--out", str(tmp_path), *proof]) == 0
+    said = capsys.readouterr().out
+    assert re.search(
+        rf"^0 peptides accepted at q <= 0.01: at this rate a list has {least} or more, and there are \d\d$", said, re.M
+    )
+
+
+def test_no_file(tmp_path, capsys):
     assert main(["decoys", str(tmp_path / "none.pin")]) == 1
-    said = capsys.readouterr().err
-    assert "--max-q is a rate above 0" in said
-    assert "none.pin: No such file" in said
+    assert "none.pin: No such file" in capsys.readouterr().err

@@ -292,6 +292,8 @@ def test_wrong_groups_and_targets():
     model = sy.QValueClassifier(0.2, random_state=0).fit(X, target)
     with pytest.raises(ValueError, match="must have shape"):
         model.accepted(X, target[:50])
+    with pytest.warns(UserWarning, match="no decoys among these rows"):
+        assert model.accepted(X[target], target[target]).any()  # one decoy is assumed
 
 
 def test_verbose_says_what_the_rows_left_out_said(capsys):

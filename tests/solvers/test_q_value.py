@@ -15,9 +15,9 @@ from steelyard.solvers.decoys.landmarks import place
 from steelyard.statistics.target_decoy import chance_right
 
 
-def rows(seed=0, n=1500):
+def rows(seed=0, n=1500, share=0.25):
     rng = np.random.default_rng(seed)
-    right = rng.random(n) < 0.25
+    right = rng.random(n) < share
     target = right | (rng.random(n) < 0.5)
     X = rng.normal(size=(n, 4))
     X[right] += [2.0, 2.0, 0.0, 0.0]
@@ -26,6 +26,15 @@ def rows(seed=0, n=1500):
 
 def accepted(scores, data, max_q):
     return (data.is_target & (sy.q_values(scores, data.is_target) <= max_q)).sum()
+
+
+@pytest.mark.parametrize("share", [0.06, 0.1, 0.25])
+def test_a_climb_accepts_no_less_than_its_start(share):
+    """Where few are right the smoothed objective is largest with every row below the threshold."""
+    data, aim = rows(1, 6000, share), steps.Aim(0.01)
+    start = steps.mixture(data, steps.logistic(data, aim), aim)
+    counts = [steps.accepted_around(data.rows.scores(w), data, 0.01) for w in (start, steps.annealed(data, start, aim))]
+    assert 0 < counts[0] <= counts[1]
 
 
 def test_the_best_column_is_the_best_one():

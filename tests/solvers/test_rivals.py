@@ -79,5 +79,5 @@ def test_left_out_scores_know_nothing_of_their_own_fold():
     assert abs(target[top].mean() - 0.5) < 0.09
     in_sample = rivals.solve(X, target, spectrum, Aim(0.1)).model(X, spectrum)
     assert target[np.argsort(-in_sample)[:300]].mean() > target[top].mean() + 0.05
-    with pytest.raises(ValueError, match="without targets or without decoys"):
+    with pytest.raises(ValueError, match="2 folds of 2 whole spectra: without one of them"):
         rivals.left_out_scores(X[:6], np.array([True] * 3 + [False] * 3), spectrum[:6], Aim(0.1), n_folds=2)

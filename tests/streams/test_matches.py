@@ -1,6 +1,7 @@
 """Percolator's pin and Parquet: what is read, and what is said about a file that is something else."""
 
 import gzip
+import sys
 
 import numpy as np
 import pytest
@@ -45,6 +46,9 @@ def test_two_files_are_two_runs(tmp_path):
     other = written(tmp_path / "c.pin", [line.replace("length", "size") for line in LINES])
     with pytest.raises(ValueError, match=r"c\.pin: its columns are not those of"):
         streams.read_matches(first, other)
+    wrong = written(tmp_path / "d.pin", [line.replace("-1e-3", "inf") for line in LINES])
+    with pytest.raises(ValueError, match=r"d\.pin: score of match 3 is no finite number"):
+        streams.read_matches(first, wrong)
 
 
 def test_parquet_is_the_same_table(tmp_path):
@@ -62,14 +66,22 @@ def test_parquet_is_the_same_table(tmp_path):
     assert table.is_target.tolist() == pin.is_target.tolist()
     assert table.spectrum.tolist() == pin.spectrum.tolist()
     assert table.column("proteins").tolist() == pin.column("proteins").tolist()
+    numbers = columns | {"ScanNr": [7, 7, 7], "ExpMass": [500.5, 500.5, 600.5]}
+    parquet.write_table(pa.table(numbers), tmp_path / "numbers.parquet")
+    both = streams.read_matches(tmp_path / "a.pin", tmp_path / "numbers.parquet")
+    assert both.spectrum.tolist() == [0, 0, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("Label", "Lable"), "no column 'label'"),
+        (("Label", "Lable"), "no column 'label' among 'SpecId', 'Lable'"),
+        (("\t", ","), "no column 'specid' among 'SpecId,Label,.*there are tabs"),
+        (("length", "score"), "2 columns are called 'score'"),
         (("\t-1\t7", "\t2\t7"), "there is 2"),
-        (("2.5", "good"), "score of match 1 is no number: 'good'"),
+        (("\t-1\t7", "\tFalse\t7"), "there is False"),
+        (("2.5", "good"), "score of match 1 is no finite number: 'good'"),
+        (("0.5\t7", "nan\t7"), "score of match 2 is no finite number: 'nan'"),
         (("\tK.CCC.R\tp3", ""), "line 5 has 7 fields; the header has 9"),
     ],
 )
@@ -77,6 +89,21 @@ def test_what_is_wrong_is_said(tmp_path, change, message):
     path = written(tmp_path / "a.pin", [line.replace(*change) for line in LINES])
     with pytest.raises(ValueError, match=message):
         streams.read_matches(path)
+
+
+def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="Parquet and Arrow need pyarrow: pip install"):
+        streams.read_matches(tmp_path / "a.parquet")
+
+
+def test_a_pyarrow_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('pyarrow requires another NumPy')")
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="requires another NumPy"):
+        streams.read_matches(tmp_path / "a.parquet")
 
 
 def test_no_matches_and_no_file(tmp_path):

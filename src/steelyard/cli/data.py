@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..measures.known_names import did_you_mean
+from ..streams.files import with_pyarrow
 from .errors import CommandError
 
 CHUNK = 20_000  # rows at a time: some ten megabytes of text
@@ -147,10 +148,7 @@ class Source:
                 raise CommandError(f"{self.path}: it is not UTF-8 text ({error.reason})") from None
 
     def _parquet(self, chunk: int) -> Iterator[Block]:
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise CommandError("Parquet needs pyarrow: pip install 'steelyard[arrow]'") from None
+        parquet = with_pyarrow().parquet
         given: Any = io.BytesIO(sys.stdin.buffer.read()) if self.path == "-" else self.path
         for batch in parquet.ParquetFile(given).iter_batches(batch_size=chunk):
             columns = (column.to_numpy(zero_copy_only=False) for column in batch.columns)

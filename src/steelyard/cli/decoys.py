@@ -9,6 +9,7 @@ best first, the proteins last.
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,17 +30,18 @@ Rows = NDArray[np.intp]
 
 
 def decoys(given: Namespace) -> int:
-    if not 0.0 < given.max_q <= 1.0:
-        raise CommandError(f"--max-q is a rate above 0 and at most 1; got {given.max_q:g}", USAGE)
+    _check_options(given)
     table = read_matches(*given.data)
+    _check_decoys(table, given)
     kept, scores, per_target = _proven(table, given) if given.proof else _scored(table, given)
-    counts, files = {}, []
+    counts, remarks, files = {}, {}, []
     given.out.mkdir(parents=True, exist_ok=True)
     for level, rows in _levels(table, kept, scores, given):
         target = table.is_target[rows]
         q = weighted_q_values(scores[rows], target, np.ones(len(rows)), per_target)
         wrong = 1.0 - chance_right(scores[rows], target, np.where(target, 1.0, 1.0 / per_target))
         counts[level] = int((target & (q <= given.max_q)).sum())
+        remarks[level] = _shortest(int(target.sum()), given.max_q * per_target)
         for name, which in (("", target), ("decoy.", ~target))[: 1 + given.decoys]:
             path = given.out / f"steelyard.{name}{level}.txt"
             files.append(str(path))
@@ -48,10 +50,44 @@ def decoys(given: Namespace) -> int:
         print(json.dumps({"max_q": given.max_q, "proof": given.proof, "accepted": counts, "files": files}))
         return 0
     for level, count in counts.items():
-        print(f"{count:,} {level} accepted at q <= {given.max_q:g}")
+        print(f"{count:,} {level} accepted at q <= {given.max_q:g}{remarks[level]}")
     if not given.quiet:
         note(f"lists: {', '.join(files)}")
     return 0
+
+
+def _check_options(given: Namespace) -> None:
+    for wrong, message in (
+        (not 0.0 < given.max_q <= 1.0, f"--max-q is a rate above 0 and at most 1; got {given.max_q:g}"),
+        (given.folds < 2, f"--folds is 2 or more, since each is scored by what the others teach; got {given.folds}"),
+        (given.seed < 0, f"--seed is 0 or more; got {given.seed}"),
+    ):
+        if wrong:
+            raise CommandError(message, USAGE)
+
+
+def _check_decoys(table: MatchTable, given: Namespace) -> None:
+    number, target = len(table.is_target), table.is_target
+    if target.all() or not target.any():
+        held, label, missing = ("targets", "1", "decoys") if target.all() else ("decoys", "-1 or 0", "targets")
+        raise CommandError(
+            f"{', '.join(given.data)}: all {number:,} matches are {held} (Label is {label}), and without {missing} "
+            "nothing tells which are wrong: search the spectra with decoys, and keep the matches of both"
+        )
+    if given.decoy_prefix:
+        of_decoys = [str(names) for names in table.column("proteins")[~target]]
+        if not any(names.startswith(given.decoy_prefix) for names in of_decoys):
+            raise CommandError(
+                f"--decoy-prefix {given.decoy_prefix}: no decoy's protein begins so, and none would compete with its "
+                f"own; the first decoy has {of_decoys[0].split(PROTEINS)[0]!r}",
+                USAGE,
+            )
+
+
+def _shortest(targets: int, rate: float) -> str:
+    """Why there can be no list: one without any decoy has 1 / T for its rate."""
+    least = math.ceil(1.0 / rate - 1e-9)
+    return f": at this rate a list has {least:,} or more, and there are {targets:,}" if targets < least else ""
 
 
 def _scored(table: MatchTable, given: Namespace) -> tuple[Rows, NDArray[np.float64], float]:

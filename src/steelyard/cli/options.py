@@ -43,10 +43,12 @@ def _add_decoys(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--proof", choices=("reset",), help="half of the decoys train and the others judge; needs --score"
     )
-    command.add_argument("--score", help="with --proof: the feature by which matches of a spectrum compete beforehand")
+    command.add_argument(
+        "--score", help="with --proof: the feature by which matches of a spectrum compete beforehand; larger is better"
+    )
     command.add_argument("--decoy-prefix", help="of proteins, for a list of proteins; each competes with its decoy")
-    command.add_argument("--folds", type=int, default=3)
-    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--folds", type=int, default=3, help="of whole spectra, each scored by what the others teach")
+    command.add_argument("--seed", type=int, default=0, help="of the folds, the coins of --proof, and ties")
     command.add_argument("--out", type=Path, default=Path(), help="the folder for steelyard.psms.txt and so on")
     command.add_argument("--decoys", action="store_true", help="lists of decoys too")
     command.add_argument("--json", action="store_true", help="the counts for machines")

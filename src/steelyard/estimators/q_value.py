@@ -47,6 +47,7 @@ ADVICE = {
     "max_q, more rows, other features",
     Ended.TROUBLE: "Scale the features (StandardScaler)",
 }
+NO_DECOYS = "there are no decoys among these rows, by which a list is judged: nothing tells how many are wrong"
 KERNELS, SOLVERS = ("linear", "rbf"), ("annealed", "stochastic")
 SAME = 1e-6  # of the spread of the scores: so close are those of one row, read as float32 or as float64
 SHARED = 0.1  # of a batch's decoys whose scores are those of training decoys: more than chance makes in numbers
@@ -338,6 +339,8 @@ class QValueClassifier(Checked, BinaryMixin, BaseEstimator):
         """The q-value of every row of this batch by its own decoys; NaN for decoys that trained."""
         scores = self._scores(X)
         target = check_targets(is_target, len(scores))
+        if target.all():
+            warnings.warn(NO_DECOYS, UserWarning, stacklevel=2)
         if not hasattr(self, "training_decoys_"):
             return q_values(scores, target, decoys_per_target=self.decoys_per_target)
         trains = self.training_decoys_

@@ -86,7 +86,7 @@ class ArrowStream:
             yield _chunk(values, columns, self.target, self.sample_weight)
 
     def _batches(self) -> Iterator[Any]:
-        pyarrow = _pyarrow()
+        pyarrow = with_pyarrow()
         if self.kind == "parquet":
             for path in sorted(Path(self.source).glob("*.parquet")) if Path(self.source).is_dir() else [self.source]:
                 yield from pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=self.chunk)
@@ -163,11 +163,12 @@ def _to_numpy(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _pyarrow() -> Any:
+def with_pyarrow() -> Any:
+    """The module, or how to get it; one that is there and cannot be loaded speaks for itself."""
     try:
         import pyarrow
         import pyarrow.ipc
         import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Parquet and Arrow streams need pyarrow: pip install steelyard[arrow]") from error
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError('Parquet and Arrow need pyarrow: pip install "steelyard[arrow]"') from error
     return pyarrow

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .files import with_pyarrow
+
 NEEDED = ("specid", "label", "scannr", "peptide", "proteins")
 SPECTRUM = ("filename", "scannr", "ret_time", "expmass")
 NO_FEATURES = {*NEEDED, *SPECTRUM, "calcmass"}
@@ -44,20 +46,42 @@ class MatchTable:
         missing = [name for name in NEEDED if name not in known]
         if missing:
             raise ValueError(
-                f"{path}: there is no column {missing[0]!r}; a table of matches has {', '.join(NEEDED)} and features"
+                f"{path}: there is no column {missing[0]!r} among {', '.join(map(repr, columns))}; a table of matches "
+                f"has {', '.join(NEEDED)} and features, and in a pin there are tabs between them"
             )
-        label = _numbers(columns[known["label"]], known["label"], path)
-        strange = sorted(set(label.tolist()) - {-1.0, 0.0, 1.0})
-        if strange:
-            raise ValueError(f"{path}: Label is 1 for targets and -1 (or 0) for decoys; there is {strange[0]:g}")
+        given = columns[known["label"]]
+        label = np.array([_number(value) for value in given])
+        strange = np.flatnonzero(~np.isin(label, (-1.0, 0.0, 1.0)))
+        if len(strange):
+            raise ValueError(f"{path}: Label is 1 for targets and -1 (or 0) for decoys; there is {given[strange[0]]}")
         names = tuple(name for name in columns if name.lower() not in NO_FEATURES)
         if not names:
             raise ValueError(f"{path}: there is no feature beside {', '.join(columns)}")
         X = np.column_stack([_numbers(columns[name], name, path) for name in names])
-        parts = [np.unique(columns[known[name]], return_inverse=True)[1].ravel() for name in SPECTRUM if name in known]
-        spectrum = np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel()
         others = {name: values for name, values in columns.items() if name not in names}
-        return cls(X, names, label == 1.0, spectrum, others)
+        return cls(X, names, label == 1.0, _spectra(others), others)
+
+    @classmethod
+    def joined(cls, tables: Sequence[MatchTable], paths: Sequence[str]) -> MatchTable:
+        """One below the other; each file is a run of its own, unless a column says which run a row is of."""
+        first = tables[0]
+        for path, table in zip(paths, tables, strict=True):
+            if (table.names, list(table.others)) != (first.names, list(first.others)):
+                raise ValueError(f"{path}: its columns are not those of {paths[0]}")
+        if len(tables) == 1:
+            return first
+        others = {name: np.concatenate([table.others[name] for table in tables]) for name in first.others}
+        if "filename" not in {name.lower() for name in others}:
+            others["filename"] = np.repeat(np.array(paths, dtype=object), [len(table.X) for table in tables])
+        X = np.vstack([table.X for table in tables])
+        return cls(X, first.names, np.concatenate([table.is_target for table in tables]), _spectra(others), others)
+
+
+def _spectra(others: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    """By their text, which is the same in a pin and in Parquet."""
+    known = {name.lower(): np.array(list(map(str, values)), dtype=object) for name, values in others.items()}
+    parts = [np.unique(known[name], return_inverse=True)[1] for name in SPECTRUM if name in known]
+    return np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel()
 
 
 def read_matches(*paths: str | Path) -> MatchTable:
@@ -75,23 +99,15 @@ def read_matches(*paths: str | Path) -> MatchTable:
     """
     if not paths:
         raise ValueError("no file was given: read_matches(path, ...)")
-    read = [_parquet(str(path)) if str(path).endswith((".parquet", ".pq")) else _pin(str(path)) for path in paths]
-    names = list(read[0])
-    for path, columns in zip(paths, read, strict=True):
-        if list(columns) != names:
-            raise ValueError(f"{path}: its columns are not those of {paths[0]}")
-    several = len(read) > 1
-    joined = {name: np.concatenate([columns[name] for columns in read]) for name in names}
-    if several and "filename" not in {name.lower() for name in names}:
-        sizes = [len(columns[names[0]]) for columns in read]
-        joined["filename"] = np.repeat(np.array([str(path) for path in paths], dtype=object), sizes)
-    return MatchTable.of(joined, str(paths[0]))
+    names = [str(path) for path in paths]
+    read = [_parquet if name.endswith((".parquet", ".pq")) else _pin for name in names]
+    return MatchTable.joined([MatchTable.of(get(name), name) for get, name in zip(read, names, strict=True)], names)
 
 
 def _pin(path: str) -> dict[str, NDArray[Any]]:
     opened: Any = gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")  # noqa: SIM115
     with opened as file:
-        header = file.readline().rstrip("\r\n").split("\t")
+        header = _named_once(file.readline().rstrip("\r\n").split("\t"), path)
         rows: list[Sequence[str]] = []
         for number, line in enumerate(file, start=2):
             fields = line.rstrip("\r\n").split("\t", len(header) - 1)
@@ -106,13 +122,9 @@ def _pin(path: str) -> dict[str, NDArray[Any]]:
 
 
 def _parquet(path: str) -> dict[str, NDArray[Any]]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError('Parquet needs pyarrow: pip install "steelyard[arrow]"') from None
-    table = parquet.read_table(path)
+    table = with_pyarrow().parquet.read_table(path)
     found: dict[str, NDArray[Any]] = {}
-    for name in table.column_names:
+    for name in _named_once(table.column_names, path):
         values = table[name].to_pylist()
         if values and isinstance(values[0], (list, tuple)):
             values = [PROTEINS.join(map(str, one)) for one in values]
@@ -122,13 +134,26 @@ def _parquet(path: str) -> dict[str, NDArray[Any]]:
     return found
 
 
+def _named_once(names: list[str], path: str) -> list[str]:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{path}: {names.count(twice[0])} columns are called {twice[0]!r}")
+    return names
+
+
 def _numbers(values: NDArray[Any], name: str, path: str) -> NDArray[np.float64]:
     try:
-        return values.astype(np.float64)
+        numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        for number, value in enumerate(values):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise ValueError(f"{path}: {name} of match {number + 1} is no number: {value!r}") from None
-        raise
+        numbers = np.array([_number(value) for value in values])
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise ValueError(f"{path}: {name} of match {wrong[0] + 1} is no finite number: {values[wrong[0]]!r}")
+    return numbers
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan

@@ -108,13 +108,14 @@ def left_out_scores(
     Folds are whole groups, dealt by `seed`; the scale is each fold's own, so that folds can be put into one list."""
     names, group = np.unique(groups, return_inverse=True)
     fold = (np.random.default_rng(seed).permutation(len(names)) % n_folds)[group.ravel()]
-    rows, scores = Rows.of(X), np.empty(len(is_target))
-    for number in range(n_folds):
+    rows, scores, numbers = Rows.of(X), np.empty(len(is_target)), np.unique(fold)
+    if any(len(np.unique(is_target[fold != number])) < 2 for number in numbers):
+        raise ValueError(
+            f"{n_folds} folds of {len(names)} whole spectra: without one of them there are no targets or no decoys to "
+            "learn from. It takes more spectra"
+        )
+    for number in numbers:
         test, train = fold == number, fold != number
-        if not test.any():
-            continue
-        if is_target[train].all() or not is_target[train].any():
-            raise ValueError(f"with {n_folds} folds of whole spectra one is left without targets or without decoys")
         model = solve(rows.take(train), is_target[train], groups[train], aim, seed).model
         scores[test] = _on_one_scale(model(rows.take(test), groups[test]), is_target[test], aim.max_q)
     return scores

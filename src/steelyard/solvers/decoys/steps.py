@@ -10,7 +10,8 @@ returns another w that accepts more targets within a cap q on decoys per target,
   by a convex problem a round.
 - `annealed`: ascent of ``sum over targets of s(f/h) - r sum over decoys of s(f/h)`` with a sigmoid s around the
   threshold, of a width h that shrinks. The multiplier r is the exchange rate of targets for decoys at the threshold,
-  which is what makes the threshold a stationary point of the Lagrangian (13) of Gasso et al..
+  which is what makes the threshold a stationary point of the Lagrangian (13) of Gasso et al.. Where few are right the
+  sum is below 0, and with every row below the threshold it is 0: a climb that accepts less than its start is not taken.
 """
 
 from __future__ import annotations
@@ -151,6 +152,7 @@ def _with_hope(matches: Matches, mass: Array, least: float) -> Matches:
 
 def annealed(matches: Matches, w: Array, aim: Aim) -> Array:
     """Ascent of ``sum of s(f/h) over targets - r times that over decoys``, for widths h that shrink."""
+    start = w
     for width in aim.how.widths:
         w = levelled(w, matches, aim.max_q)
         scores = matches.rows.scores(w)
@@ -159,7 +161,8 @@ def annealed(matches: Matches, w: Array, aim: Aim) -> Array:
         near = matches.take(scores > -aim.how.reach * width)
         gain = np.where(near.is_target, 1.0, -rate) * near.weight
         w = _climb(near, w, width, gain, aim.how.climbs)
-    return w
+    before, after = (accepted_around(matches.rows.scores(v), matches, aim.max_q) for v in (start, w))
+    return w if after >= before else start
 
 
 def _climb(matches: Matches, w: Array, width: float, gain: Array, steps: int) -> Array:
