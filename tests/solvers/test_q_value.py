@@ -29,12 +29,12 @@ def accepted(scores, data, max_q):
 
 
 @pytest.mark.parametrize("share", [0.06, 0.1, 0.25])
-def test_a_climb_accepts_no_less_than_its_start(share):
+def test_a_climb_does_not_end_where_nothing_is_accepted(share):
     """Where few are right the smoothed objective is largest with every row below the threshold."""
     data, aim = rows(1, 6000, share), steps.Aim(0.01)
     start = steps.mixture(data, steps.logistic(data, aim), aim)
     counts = [steps.accepted_around(data.rows.scores(w), data, 0.01) for w in (start, steps.annealed(data, start, aim))]
-    assert 0 < counts[0] <= counts[1]
+    assert 0 < counts[0] < 2 * counts[1]
 
 
 def test_the_best_column_is_the_best_one():

@@ -241,10 +241,6 @@ def trace(
     box[:, 2] = np.where(positive, full, 0.0)
     box[:, 3] = np.where(positive, -full, full)
     problem = PathProblem(rows, sign, 1.0 + perturbation(rows.n_rows), box, 1.0, kernel, kept)
-    return _traced(problem, tau_range, seed, callback)
-
-
-def _traced(problem: PathProblem, tau_range: tuple[float, float], seed: int, callback: Callback | None) -> ExactPath:
     first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range))
     return ExactPath(problem, first, tau_range[1], tuple(further))
 
@@ -267,4 +263,5 @@ def trace_quantiles(
     unit = float(np.abs(value).max()) or 1.0
     target = value + unit * perturbation(rows.n_rows)
     problem = PathProblem(rows, np.ones(rows.n_rows), target, box, unit, kernel, kept)
-    return _traced(problem, tau_range, seed, callback)
+    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range))
+    return ExactPath(problem, first, tau_range[1], tuple(further))
