@@ -7,6 +7,7 @@ output belongs to results.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -87,6 +88,7 @@ class Progress(_Shown):
 
     def __init__(self, verbose: int, total: int | None = None, out: TextIO | None = None) -> None:
         super().__init__(verbose, total, every=1.0, bar_of=" rows", out=out)
+        self._told = -math.inf  # the first rows are told at once: the next may be long in coming
 
     def update(self, rows: int, message: str = "") -> None:
         if not self._on:
