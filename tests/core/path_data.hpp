@@ -42,15 +42,18 @@ inline Data make(Index n, Index d, Ties ties, std::uint64_t seed) {
     return data;
 }
 
+// Every kink in one leg, whatever ties.
 template <class S>
-PathLog the_only_leg(PathTrace<S>&& path) {
-    std::vector<PathLog> legs = path.trace();
-    return legs.size() == 1 ? std::move(legs.front()) : PathLog{};
+PathLog one_leg(const S& space, const PathProblem& problem) {
+    std::vector<double> norm;
+    for (Index i = 0; i < space.n_rows(); ++i) norm.push_back(std::sqrt(space.square(i)));
+    PathLeg<S> leg(space, problem, norm.data(), problem.start, PathLeg<S>::Way::up, nullptr);
+    if (leg.settle()) leg.follow(problem.end, nullptr, -1);
+    return leg.take();
 }
 
 inline PathLog trace(const Data& data, double start = 0, double end = 1) {
-    const auto space = data.space();
-    return the_only_leg(PathTrace<Linear>(space, {data.given(), start, end}));
+    return one_leg(data.space(), {data.given(), start, end});
 }
 
 inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {

@@ -19,7 +19,7 @@ static void test_dual_form_equals_primal_form(Ties ties, double cache_bytes) {
                                 cache_bytes);
     const auto features = data.space();
     const KernelSpace space(kernel);
-    const PathLog log = trace(data), dual = the_only_leg(PathTrace<KernelSpace>(space, {data.given(), 0, 1}));
+    const PathLog log = trace(data), dual = one_leg(space, {data.given(), 0, 1});
     expect(dual.end == 1 && dual.size() > 20 && dual.size() == log.size(), "as many kinks");
     double apart = 0;
     for (Index k = 0; k < std::min(log.size(), dual.size()); ++k)
@@ -59,7 +59,7 @@ static void test_kernel_path_is_optimal(Ties ties) {
     const Data data = make(90, 4, ties, 12);
     KernelRowsOf<double> kernel(data.rows(), {KernelKind::rbf, 0.7, 0, 1, 1.0}, 1e6);
     const KernelSpace space(kernel);
-    const PathLog log = the_only_leg(PathTrace<KernelSpace>(space, {data.given(), 0, 1}));
+    const PathLog log = one_leg(space, {data.given(), 0, 1});
     std::size_t most = 0;
     for (const Checkpoint& c : log.checkpoints) most = std::max(most, c.members.size());
     expect(most > 4, "more members than columns");
