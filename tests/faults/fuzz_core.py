@@ -253,13 +253,13 @@ def path(draw):
     name = draw.one_of("linear", "rbf", "poly", "precomputed", "no kernel of that name")
     kernel = (name, draw.number(), draw.number(), draw.count(2), draw.number(), draw.number(1e6))
     made = _core.PathOn(x, draw.signs(n), np.ones(draw.length(n)), box, None if draw.maybe(0.5) else kernel)
-    log = made.trace((draw.number(0.1), draw.number(0.9)), 0)
-    made.recover(log, draw.numbers(3, lambda k: draw.rng.uniform(0.1, 0.9, k)))
-    made.walk(log, draw.index(0), draw.index(1))
-    made.audit(log, np.ones(draw.length(n)), draw.number(), draw.index(1))
-    again = _core.PathLog.__new__(_core.PathLog)
-    again.__setstate__(log.__getstate__())
-    made.audit(again, np.ones(n), 1.0, 1)
+    for log in made.trace((draw.number(0.1), draw.number(0.9)), 0):
+        made.recover(log, draw.numbers(3, lambda k: draw.rng.uniform(0.1, 0.9, k)))
+        made.walk(log, draw.index(0), draw.index(1))
+        made.audit(log, np.ones(draw.length(n)), draw.number(), draw.index(1))
+        again = _core.PathLog.__new__(_core.PathLog)
+        again.__setstate__(log.__getstate__())
+        made.audit(again, np.ones(n), 1.0, 1)
 
 
 def other_paths(draw):
