@@ -59,6 +59,15 @@ static void test_dependent_rows_are_refused() {
     expect(set.size() == 3, "three members");
 }
 
+static void test_rows_that_belong_are_taken_whatever_rounding_leaves() {
+    const double X[] = {1, 0, 1, 0, HUGE_VAL, 0, NAN, 0, 0, 0};
+    const double sign[] = {1, 1, 1, 1, 1};
+    const Linear space(DenseRows<double>{X, 5, 2});
+    MarginSet<Linear> set(space, sign);
+    for (Index i = 0; i < 5; ++i) set.add_always(i);
+    expect(set.size() == 5, "equal, infinite, NaN or zero: every member has its place");
+}
+
 static void test_equal_rows() {
     const double X[] = {1, 0, 0, 2, 1, -0.0, 1, 0, 0, 2}, label[] = {1, 1, 1, -1, 1};
     const DenseRows<double> dense{X, 5, 2};
@@ -355,6 +364,7 @@ static void test_sums_to_twice_the_digits() {
 int main() {
     test_margin_set();
     test_dependent_rows_are_refused();
+    test_rows_that_belong_are_taken_whatever_rounding_leaves();
     test_equal_rows();
     test_optimal_at_every_kink(Ties::none, "random rows");
     test_optimal_at_every_kink(Ties::integers, "integers");

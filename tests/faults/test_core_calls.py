@@ -91,6 +91,16 @@ def wide_risks():
     return _core.ClassRisks(wide_rows(), np.ones(1), None, "hinge", 1)
 
 
+def exact_path(seed):
+    """Of a regression without residuals in a kernel of three dimensions: more rows reach the margin than these."""
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(100, 1))
+    box = np.tile([-1.0, 1.0, 0.0, 1.0], (100, 1))
+    given = _core.PathOn(_core.Rows.dense(X), np.ones(100), X[:, 0], box, ("poly", 1.0, 1.0, 2, 1.0, 1e6))
+    (log,) = given.trace((0.1, 0.9), 0)
+    return given.recover(log, draw.uniform(log.start, log.end, 20)).shape
+
+
 INSIDE = ("DualSettings",)  # reached as a part of another: LearnerSettings.duals
 ONE = np.zeros(1, dtype=np.int64)
 ENDED = {
@@ -138,6 +148,7 @@ ENDED = {
     "quantiles of scores with NaN among them": lambda: _core.score_units(
         np.where(np.arange(4000) % 7, np.arange(4000) % 97, np.nan)[:, None], np.array([0.1, 0.5, 0.9])
     ),
+    "a path with more rows on the margin than dimensions": lambda: [exact_path(seed) for seed in (0, 27)],
     "a share that is NaN": lambda: _core.score_units(ROWS, np.array([0.5, np.nan, 0.1])),
 }
 

@@ -54,13 +54,16 @@ public:
         model_.begin(side_, box_.data(), tau);
         near_.look_at_all(model_.w());
         stalled_ = 0;
+        lost_ = false;
         moved_.clear();
         mark_.v.clear();
     }
 
     // Follows the path up to `end`; with a log every event is written, and who watches is told. With `apart` it stops
-    // where the last `glance` events were no more than a straight line, and may be called again.
+    // where the last `glance` events were no more than a straight line, and may be called again. A path that is lost
+    // stays so: a row may be in the set that has no multiplier yet.
     Followed follow(double end, PathLog* log, const PathWatch* watch = nullptr, double apart = -1) {
+        if (lost_) return Followed::lost;
         apart_ = apart;
         StopEvery asked(stop_, S::written_out ? 8 : 1);
         const Index most = events_ + most_events + most_a_row * space_.n_rows();
@@ -99,6 +102,7 @@ public:
             if (stalled_ > most_stalled + most_a_member * model_.size()) break;
             if (apart >= 0 && events_ % glance == 0 && was_straight()) return Followed::straight;
         }
+        lost_ = true;
         return Followed::lost;
     }
 
@@ -251,6 +255,7 @@ private:
     PathVector mark_;           // the model at the last glance
     std::vector<Index> moved_;  // rows, since then
     bool fresh_ = true;         // the near rows have not seen this direction
+    bool lost_ = false;
     Index events_ = 0, stalled_ = 0;
 };
 

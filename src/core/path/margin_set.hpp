@@ -35,13 +35,16 @@ public:
     // False, and nothing changes, if row i lies in the span of the members: so does every row if these are as many as
     // the space has dimensions, whatever rounding leaves of it.
     bool add(Index i) {
-        if (size() >= space_.size() || !join(i, S::dependent)) return false;
+        if (size() >= space_.size()) return false;
+        const double left = off_members(i);
+        if (!(left > S::dependent * space_.square(i))) return false;
+        join(i, left);
         rows_.enter(i);
         return true;
     }
     // For a row that is known to belong.
     void add_always(Index i) {
-        join(i, -HUGE_VAL);
+        join(i, off_members(i));
         rows_.enter(i);
     }
 
@@ -147,21 +150,24 @@ private:
         factor_.clear();
         for (Index i : members) {
             check(stop_);
-            join(i, -HUGE_VAL);
+            join(i, off_members(i));
         }
     }
 
-    bool join(Index i, double threshold) {
+    // The Schur complement of row i. Its products with the members stay in work_.
+    double off_members(Index i) {
         const double whole = space_.square(i);
         work_.resize(static_cast<std::size_t>(size()) + 1);
         (rows_.*may_throw(&S::Members::products))(i, work_);
-        double left = factor_.schur(work_.data(), whole);
-        if (!(left > doubtful * whole)) left = (rows_.*may_throw(&S::Members::off_span))(i, factor_, work_);
-        if (!(left > threshold * whole)) return false;
-        if (!(left > least * whole)) left = least * whole;
-        factor_.append(left);
+        const double left = factor_.schur(work_.data(), whole);
+        return left > doubtful * whole ? left : (rows_.*may_throw(&S::Members::off_span))(i, factor_, work_);
+    }
+
+    // Whatever rounding has left of it, if only NaN: a has a place for every member.
+    void join(Index i, double left) {
+        const double at_least = least * space_.square(i);
+        factor_.append(left > at_least ? left : at_least);
         members_.push_back(i);
-        return true;
     }
 
     const S& space_;
