@@ -45,8 +45,8 @@ inline Data make(Index n, Index d, Ties ties, std::uint64_t seed) {
 // Every kink in one leg, whatever ties.
 template <class S>
 PathLog one_leg(const S& space, const PathProblem& problem) {
-    std::vector<double> norm;
-    for (Index i = 0; i < space.n_rows(); ++i) norm.push_back(std::sqrt(space.square(i)));
+    std::vector<double> norm(static_cast<std::size_t>(space.n_rows()));
+    for (Index i = 0; i < space.n_rows(); ++i) norm[i] = std::sqrt(space.square(i));
     PathLeg<S> leg(space, problem, norm.data(), problem.start, PathLeg<S>::Way::up, nullptr);
     if (leg.settle()) leg.follow(problem.end, nullptr, -1);
     return leg.take();
