@@ -213,6 +213,9 @@ static void test_everything_stops() {
            }),
            "a walk");
     const AuditProblem audited{data.given(), data.original.data(), 1.0};
+    PathProblem halves = problem;
+    halves.middle = 0.4, halves.n_threads = 2;
+    expect(is_stopped([&](const Stop* stop) { PathTrace<Linear>(space, halves, stop).trace(); }), "two halves");
     expect(is_stopped([&](const Stop* stop) { PathAudit<Linear>(space, audited, log, stop).worst(1); }), "the audit");
     KernelRowsOf<double> kernel(data.rows(), {KernelKind::rbf, 0.7, 0, 1, 1.0}, 1e7);
     const KernelSpace functions(kernel);
@@ -228,23 +231,6 @@ static void test_everything_stops() {
     const std::vector<double> tau{0, 1}, models(60, 0.5), way{0, 1}, norm(50000, 1.0);
     const PathKnots knots{tau.data(), models.data(), way.data(), 2, 30};
     expect(is_stopped([&](const Stop* stop) { find_crossings(many, norm.data(), knots, stop); }), "crossings");
-}
-
-// A rare class that the columns say little of: the other one ties, and the path is two legs, both optimal.
-static void test_legs() {
-    Data data = make(500, 8, Ties::integers, 7);
-    for (Index i = 0; i < data.n; ++i) {
-        data.sign[i] = i % 8 == 0 ? 1.0 : -1.0;
-        data.box[i] = data.sign[i] > 0 ? CostBox{0, 0, 0.02, -0.02} : CostBox{0, 0, 0, 0.02};
-    }
-    const auto space = data.space();
-    const std::vector<PathLog> legs = PathTrace<Linear>(space, {data.given(), 0, 1}).trace();
-    expect(legs.size() == 2 && legs[0].end <= legs[1].start, "two legs, in order");
-    expect(legs.front().start == 0 && legs.back().end == 1, "from end to end");
-    for (const PathLog& leg : legs) {
-        PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, leg);
-        expect(audit.worst(1) < 1e-8, "each leg is optimal at every kink");
-    }
 }
 
 // A view with a constant column has the path of the matrix with a column of ones; float and 64-bit indices too.
@@ -371,7 +357,6 @@ int main() {
     test_optimal_at_every_kink(Ties::copies, "copies, some with the other label");
     test_audit_finds_a_wrong_path();
     test_replay_equals_trace();
-    test_legs();
     test_ties_at_the_start();
     test_ties_up_to_rounding();
     test_ties_without_perturbation();

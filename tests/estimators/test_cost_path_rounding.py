@@ -32,7 +32,7 @@ def rounding_wins(monkeypatch):
                 start = tau_range[0]
                 return SimpleNamespace(complete=False, precise=True, start=start, end=start, status=whole.status)
             part = exact.trace(X, y, C, (tau_range[0], tau), *rest)
-            return exact.ExactPath(part.problem, part.log, tau_range[1])
+            return exact.ExactPath(part.problem, part.log, tau_range[1], part.further)
 
         monkeypatch.setattr("steelyard.estimators.cost_path.exact", SimpleNamespace(trace=trace))
 

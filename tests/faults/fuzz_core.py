@@ -257,7 +257,7 @@ def path(draw):
     kernel = (name, draw.number(), draw.number(), draw.count(2), draw.number(), draw.number(1e6))
     sign, target = (np.ones(n), x.scores(draw.matrix(1, draw.d), 1)[:, 0]) if exact else (draw.signs(n), np.ones(n))
     made = _core.PathOn(x, sign, target[: draw.length(n)], box, None if draw.maybe(0.5) else kernel)
-    for log in made.trace((draw.number(0.1), draw.number(0.9)), 0):
+    for log in made.trace((draw.number(0.1), draw.number(0.9)), 0, None, draw.number(0.5), draw.count(2)):
         made.recover(log, draw.numbers(3, lambda k: draw.rng.uniform(0.1, 0.9, k)))
         made.walk(log, draw.index(0), draw.index(1))
         made.audit(log, np.ones(draw.length(n)), draw.number(), draw.index(1))

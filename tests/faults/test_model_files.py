@@ -147,7 +147,7 @@ def test_a_path_that_goes_on_approximately(tmp_path):
     first = exact.trace(Rows.of(X).with_constant(), np.where(Y == "yes", 1.0, -1.0), 1.0, (0.0, 0.4))
     rest = approximate.trace(Rows.of(X).with_constant(), np.where(Y == "yes", 1.0, -1.0), 1.0, (0.4, 1.0))
     model = make("path")
-    model._path = JoinedPath(exact.ExactPath(first.problem, first.log, 1.0), rest)
+    model._path = JoinedPath(exact.ExactPath(first.problem, first.log, 1.0, first.further), rest)
     back = again(model, tmp_path)
     assert_same(answers(model), answers(back))
     assert str(back._path.status) == str(model._path.status)

@@ -81,12 +81,13 @@ public:
         without_gil([&](const Stop&) { kernel_ = std::make_unique<KernelRowsOf<double>>(*rows_, spec, cache); });
     }
 
-    std::vector<PathLog> trace(std::pair<double, double> range, std::uint64_t seed, nb::handle watch) {
+    std::vector<PathLog> trace(std::pair<double, double> range, std::uint64_t seed, nb::handle watch, double middle,
+                               int n_threads) {
         const auto [start, end] = range;
         if (!(start >= 0 && start < end && end <= 1))
             throw std::invalid_argument("a range satisfies 0 <= low < high <= 1");
         const CalledWatch told(watch);
-        const PathProblem problem{given_, start, end, seed, watch.is_none() ? nullptr : &told};
+        const PathProblem problem{given_, start, end, seed, watch.is_none() ? nullptr : &told, middle, n_threads};
         return in_space([&](const auto& space, const Stop& stop) {
             return PathTrace<std::decay_t<decltype(space)>>(space, problem, &stop).trace();
         });
@@ -237,9 +238,11 @@ void bind_path(nb::module_& m) {
              "box"_a, "kernel"_a.none(),
              "box has the columns low, low_rate, high, high_rate; kernel is (name, gamma, coef0, degree, constant, "
              "cache bytes).")
-        .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "watch"_a = nb::none(),
+        .def("trace", &PathOn::trace, "tau_range"_a, "seed"_a, "watch"_a = nb::none(), "middle"_a = -1.0,
+             "n_threads"_a = 1,
              "Every kink of the path from one end to the other, as legs: a log for each, in order, and a straight line "
-             "between two. watch(tau, kinks) is called now and then.")
+             "between two. With a middle in the range it is followed both ways from there, on two threads if there are "
+             "so many. watch(tau, kinks) is called now and then.")
         .def("recover", &PathOn::recover, "log"_a, "tau"_a,
              "The model at each tau, from the nearest checkpoint: w, or the rows' coefficients.")
         .def("walk", &PathOn::walk, "log"_a, "first"_a, "last"_a,

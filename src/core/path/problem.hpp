@@ -43,6 +43,8 @@ struct PathProblem {
     double start, end;
     std::uint64_t seed = 0;            // of the order of the first coordinate descent
     const PathWatch* watch = nullptr;  // null: nobody
+    double middle = -1;                // where two halves begin; outside of the range: it begins at the start
+    int n_threads = 1;
 };
 
 struct AuditProblem {

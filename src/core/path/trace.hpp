@@ -1,4 +1,8 @@
-// The whole path, as one leg or two: every kink, but those at which a whole class stays on the margin.
+// The whole path, in legs: every kink, but those at which a whole class stays on the margin.
+//
+// It begins in the middle, where both classes cost the same and neither ties, and is followed both ways at once, on two
+// threads if there are two. Each half goes by itself, so that the bits do not depend on the threads. A half that cannot
+// be followed to the start of the range, since rounding has won, leaves it all to one that begins there.
 //
 // Let (w, a) and (w', a') be solutions at tau and tau'. Boxes are linear in tau, so at a tau between, the multipliers
 // between a and a' are inside theirs, and the model between w and w' is their sum of rows. A row that is below its
@@ -7,56 +11,75 @@
 // between the two is optimal to `apart`, whatever kinks there are on it.
 //
 // Where one class is so dear or so numerous that all of its rows are on the margin, there are thousands: multipliers
-// move from row to row, and w goes straight on. So when the path upwards has been straight for a while, and would be
-// for long, it waits for another one that comes down from the end of the range; where a straight line joins them, the
-// path is complete, and at the latest where they meet. Nothing is followed twice.
+// move from row to row, and w goes straight on. So when a leg has been straight for a while, and would be for long, it
+// waits for another one that comes from the end that it goes to; where a straight line joins them, the path is
+// complete, and at the latest where they meet. Nothing is followed twice.
 #pragma once
 
 #include <memory>
+#include <mutex>
 
+#include "base/parallel.hpp"
 #include "path/leg.hpp"
 
 namespace steelyard {
 
-template <class S>
-class PathTrace {
+// Who watches is told how far a path that began in the middle would be known by now, were it followed from its start,
+// and all kinks so far. Legs tell of both halves, each on its own thread.
+class PathProgress {
 public:
-    PathTrace(const S& space, const PathProblem& problem, const Stop* stop = nullptr)
-        : space_(space),
-          problem_(problem),
-          stop_(stop),
-          norm_(norms(space, stop)),
-          told_(problem.watch, problem.start) {
-        double force = 0, unit = 0;
-        for (Index i = 0; i < space.n_rows(); ++i) {
-            unit = std::max(unit, std::fabs(problem.data.target[i]));
-            for (const double tau : {problem.start, problem.end}) {
-                const CostBox& box = problem.data.box[i];
-                force += std::max(std::fabs(box.low_at(tau)), std::fabs(box.high_at(tau))) * norm_[i];
-            }
-        }
-        check_force(force);
-        if (S::written_out) apart_ = same * unit;
-    }
+    PathProgress(const PathWatch* outer, double start) : outer_(outer), start_(start) {}
+    bool is_watched() const { return outer_ != nullptr; }
 
-    // In order of tau; between one and the next a straight line. Where rounding has won, they end before the range
-    // does; the one leg has no checkpoint if it has won at the start.
-    std::vector<PathLog> trace() {
-        const LegAt up = make(problem_.start, Way::up);
-        if (up->settle()) {
-            Followed how = follow(*up, problem_.end, apart_);
-            while (how == Followed::straight) {
-                if (is_long(*up) && meet(*up)) return std::move(legs_);
-                how = follow(*up, problem_.end, apart_);
-            }
-        }
-        legs_.push_back(up->take());
-        return std::move(legs_);
+    void at(int half, double way, Index kinks) {
+        const std::lock_guard<std::mutex> lock(guard_);
+        way_[half] = way, kinks_[half] = kinks;
+        outer_->at(start_ + way_[0] + way_[1], kinks_[0] + kinks_[1]);
     }
 
 private:
+    const PathWatch* outer_;
+    double start_, way_[2] = {0, 0};
+    Index kinks_[2] = {0, 0};
+    std::mutex guard_;
+};
+
+// The legs from one tau to an end of the range.
+template <class S>
+class PathHalf {
+public:
     using Leg = PathLeg<S>;
     using Way = typename Leg::Way;
+
+    // norm is |x| of every row.
+    PathHalf(const S& space, const PathProblem& problem, const double* norm, Way way, PathProgress& progress,
+             const Stop* stop)
+        : space_(space), problem_(problem), norm_(norm), way_(way), stop_(stop), told_(progress, way == Way::up) {
+        double unit = 0;
+        for (Index i = 0; i < space.n_rows(); ++i) unit = std::max(unit, std::fabs(problem.data.target[i]));
+        if (S::written_out) apart_ = same * unit;
+    }
+
+    // In order of tau; between one and the next a straight line. Where rounding has won they end before the range does,
+    // and there is one without a checkpoint, or none, if it has won at the beginning.
+    std::vector<PathLog> from(double begin) {
+        const LegAt leg = make(begin, way_);
+        if (leg->settle()) {
+            Followed how = follow(*leg, end());
+            while (how == Followed::straight) {
+                if (is_long(*leg) && meet(*leg)) return std::move(legs_);
+                how = follow(*leg, end());
+            }
+            has_come_ = how == Followed::to_the_end;
+        }
+        if (has_come_ || way_ == Way::up) legs_.push_back(leg->take());
+        return std::move(legs_);
+    }
+
+    // Whether they reach the end of the range.
+    bool has_come() const { return has_come_; }
+
+private:
     using LegAt = std::unique_ptr<Leg>;
     // Of a target: five times the perturbation of the targets, half of what the optimality conditions hold to
     // (tests/solvers/test_cost_path.py).
@@ -66,32 +89,21 @@ private:
     // letter).
     static constexpr Index ties = 20;
 
-    static std::vector<double> norms(const S& space, const Stop* stop) {
-        StopEvery asked(stop, space.pace());
-        std::vector<double> norm(static_cast<std::size_t>(space.n_rows()));
-        for (Index i = 0; i < space.n_rows(); ++i) {
-            asked();
-            norm[i] = std::sqrt(space.square(i));
-        }
-        return norm;
-    }
-
     static bool is_power_of_two(Index k) { return (k & (k - 1)) == 0; }
 
-    LegAt make(double from, Way way) const {
-        return std::make_unique<Leg>(space_, problem_, norm_.data(), from, way, stop_);
-    }
+    double end() const { return way_ == Way::up ? problem_.end : problem_.start; }
 
-    Followed follow(Leg& leg, double to, double apart) {
+    LegAt make(double at, Way way) const { return std::make_unique<Leg>(space_, problem_, norm_, at, way, stop_); }
+
+    Followed follow(Leg& leg, double to) {
         told_.set_out(leg.tau(), leg.size());
-        const Followed how = leg.follow(to, problem_.watch ? &told_ : nullptr, apart);
+        const Followed how = leg.follow(to, told_.is_watched() ? &told_ : nullptr, apart_);
         told_.arrive(leg.tau(), leg.size());
         return how;
     }
 
     // Whether many of the rows that tie are at the upper end of their boxes, and fewer than before: a tie that grows
-    // from the beginning of the range may end at any moment. Asked at the first straight stretch, the second, the
-    // fourth ...
+    // from where the leg began may end at any moment. Asked at the first straight stretch, the second, the fourth ...
     bool is_long(const Leg& leg) {
         if (!is_power_of_two(++straight_)) return false;
         Index tied = 0, high = 0;
@@ -107,21 +119,21 @@ private:
         return fewer && high * ties > tied;
     }
 
-    // All from where the one leg is to the end of the range, by another one; false where rounding has won on the way
-    // down. Each goes as far as its next straight stretch; upwards seldom, in case that its line was not the one that
-    // lasts.
-    bool meet(Leg& up) {
-        const LegAt down = make(problem_.end, Way::down);
-        if (!down->settle()) return false;
+    // All from where the leg is to the end of the range, by another one that comes from there; false where rounding
+    // has won on its way. Each goes as far as its next straight stretch; the first one seldom, in case that its line
+    // was not the one that lasts.
+    bool meet(Leg& leg) {
+        const LegAt other = make(end(), way_ == Way::up ? Way::down : Way::up);
+        if (!other->settle()) return false;
         Followed how = Followed::straight;
-        for (Index round = 1; how == Followed::straight && !is_straight(up, *down); ++round) {
-            const bool upwards = round > 1 && is_power_of_two(round);
-            how = upwards ? follow(up, down->tau(), apart_) : follow(*down, up.tau(), apart_);
+        for (Index round = 1; how == Followed::straight && !is_straight(leg, *other); ++round) {
+            const bool onwards = round > 1 && is_power_of_two(round);
+            how = onwards ? follow(leg, other->tau()) : follow(*other, leg.tau());
             if (how == Followed::lost) return false;
         }
-        legs_.push_back(up.take());
-        legs_.push_back(down->take());
-        return true;
+        for (Leg* one : {&leg, other.get()}) legs_.push_back(one->take());
+        if (way_ == Way::down) std::swap(legs_[0], legs_[1]);
+        return has_come_ = true;
     }
 
     // Whether a straight line joins them: see the head.
@@ -135,11 +147,11 @@ private:
         return true;
     }
 
-    // Who watches is told up to which tau the path would be known by now, were it followed upwards, and all kinks so
-    // far.
+    // What of the half is known by now, and its kinks.
     class Told final : public PathWatch {
     public:
-        Told(const PathWatch* outer, double start) : outer_(outer), known_(start) {}
+        Told(PathProgress& progress, int half) : progress_(progress), half_(half) {}
+        bool is_watched() const { return progress_.is_watched(); }
 
         // A leg goes on, from this tau and with so many kinks of its own.
         void set_out(double tau, Index kinks) {
@@ -153,22 +165,87 @@ private:
 
     private:
         double way(double tau) const { return std::fabs(std::fabs(tau) - from_); }  // a leg counts -tau on its way down
-        void see(double tau, Index kinks) const override { outer_->at(known_ + way(tau), kinks_ + kinks - before_); }
+        void see(double tau, Index kinks) const override {
+            progress_.at(half_, known_ + way(tau), kinks_ + kinks - before_);
+        }
 
-        const PathWatch* outer_;
-        double known_, from_ = 0;
+        PathProgress& progress_;
+        int half_;
+        double known_ = 0, from_ = 0;
         Index kinks_ = 0, before_ = 0;
     };
 
     const S& space_;
     PathProblem problem_;
+    const double* norm_;
+    Way way_;
     const Stop* stop_;
-    std::vector<double> norm_;
     double apart_ = -1;
     Told told_;
+    bool has_come_ = false;
     Index straight_ = 0;  // stretches so far
     Index high_ = 0;      // rows that tied with a at the upper end, when they were counted last
     std::vector<PathLog> legs_;
+};
+
+template <class S>
+class PathTrace {
+public:
+    PathTrace(const S& space, const PathProblem& problem, const Stop* stop = nullptr)
+        : space_(space), problem_(problem), stop_(stop), norm_(norms(space, stop)) {
+        double force = 0;
+        for (Index i = 0; i < space.n_rows(); ++i)
+            for (const double tau : {problem.start, problem.end}) {
+                const CostBox& box = problem.data.box[i];
+                force += std::max(std::fabs(box.low_at(tau)), std::fabs(box.high_at(tau))) * norm_[i];
+            }
+        check_force(force);
+    }
+
+    // In order of tau; between one and the next a straight line. Where rounding has won, they end before the range
+    // does; the one leg has no checkpoint if it has won at the start.
+    std::vector<PathLog> trace() {
+        if (S::written_out && problem_.start < problem_.middle && problem_.middle < problem_.end) {
+            std::vector<PathLog> legs = from_the_middle();
+            if (!legs.empty()) return legs;
+        }
+        PathProgress progress(problem_.watch, problem_.start);
+        return Half(space_, problem_, norm_.data(), Way::up, progress, stop_).from(problem_.start);
+    }
+
+private:
+    using Half = PathHalf<S>;
+    using Way = typename Half::Way;
+
+    static std::vector<double> norms(const S& space, const Stop* stop) {
+        StopEvery asked(stop, space.pace());
+        std::vector<double> norm(static_cast<std::size_t>(space.n_rows()));
+        for (Index i = 0; i < space.n_rows(); ++i) {
+            asked();
+            norm[i] = std::sqrt(space.square(i));
+        }
+        return norm;
+    }
+
+    // None if rounding has won on the way down.
+    std::vector<PathLog> from_the_middle() {
+        PathProgress progress(problem_.watch, problem_.start);
+        Half down(space_, problem_, norm_.data(), Way::down, progress, stop_);
+        Half up(space_, problem_, norm_.data(), Way::up, progress, stop_);
+        std::vector<PathLog> legs, above;
+        parallel_for(
+            problem_.n_threads, 2,
+            [&](Index k) { (k == 0 ? legs : above) = (k == 0 ? down : up).from(problem_.middle); }, stop_);
+        if (!down.has_come()) return {};
+        for (PathLog& leg : above)
+            if (!leg.checkpoints.empty()) legs.push_back(std::move(leg));
+        return legs;
+    }
+
+    const S& space_;
+    PathProblem problem_;
+    const Stop* stop_;
+    std::vector<double> norm_;
 };
 
 }  // namespace steelyard

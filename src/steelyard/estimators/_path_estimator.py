@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..rows import Rows
 from ..solvers.path.problem import KERNELS, Callback, ModelPath, PathKernel, State, check_range
 from ._kernel import kernel_params
-from ._parameters import ANYTHING, COUNT, FLAG, POSITIVE, RANDOM, Checked, Number, Table, Words
+from ._parameters import ANYTHING, COUNT, FLAG, POSITIVE, RANDOM, THREADS, Checked, Number, Table, Words
 from ._path_features import Array, Features
 from ._progress import say, watching
 
@@ -30,6 +30,7 @@ PATH_PARAMETERS: Table = {
     "coef0": (Number(),),
     "tau_range": (ANYTHING,),  # read by solvers.path.problem.check_range
     "fit_intercept": (FLAG,),
+    "n_jobs": (THREADS,),
     "random_state": (RANDOM,),
     "verbose": (ANYTHING,),
 }
@@ -53,6 +54,7 @@ class PathEstimator(Checked, BaseEstimator):
     coef0: float
     tau_range: tuple[float, float]
     fit_intercept: bool
+    n_jobs: int | None
     verbose: int
 
     n_features_in_: int

@@ -33,7 +33,7 @@ from ..solvers.path.problem import SOLVERS, ModelPath, PathKernel, check_C, chec
 from ..solvers.path.sign_changes import SignChanges, sign_changes
 from ..statistics import frontier
 from . import _on_tensors, _path_elsewhere
-from ._binary import BinaryMixin, Labels, check_measure, check_weight, one_kind
+from ._binary import BinaryMixin, Labels, check_measure, check_weight, one_kind, threads
 from ._border import as_before, rows_and_y, rows_to_score
 from ._lazy import lazily
 from ._parameters import ANYTHING, SHARE, Table, Words
@@ -129,6 +129,9 @@ class CostPath(BinaryMixin, PathEstimator):
         Whether a regularised constant column is appended.
     pos_label : label, default=None
         The positive class; the larger label by default.
+    n_jobs : int, default=None
+        An exact linear path is followed both ways from its middle, on two threads if there are so many (None and -1:
+        the cores that this process may use), with the same bits.
     random_state : int or RandomState, default=None
         Order of the coordinate descent that starts the path; the path itself does not depend on it.
     verbose : int, default=0
@@ -196,6 +199,7 @@ class CostPath(BinaryMixin, PathEstimator):
         tol: float = 1e-3,
         fit_intercept: bool = True,
         pos_label: Any = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -209,6 +213,7 @@ class CostPath(BinaryMixin, PathEstimator):
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.pos_label = pos_label
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -262,7 +267,9 @@ class CostPath(BinaryMixin, PathEstimator):
         features, kernel = LinearFeatures(bool(self.fit_intercept)), train.kernel
         given = train.rows if kernel else features(train.rows)
         with self._watched() as watch:
-            path = exact.trace(given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel, watch)
+            path = exact.trace(
+                given, train.sign, self.C, self.tau_range, train.weight, train.seed, kernel, watch, threads(self.n_jobs)
+            )
         # Margins that are known to less than `tol` prove less than the approximate path does.
         if path.complete and (kernel or self.method == "exact" or path.drift <= self.tol):
             return path, KernelColumns.of(kernel, path.problem.rows) if kernel else features

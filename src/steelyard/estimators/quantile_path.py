@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..labels import refuse_no_numbers
 from ..solvers.path import exact
-from ._binary import check_weight
+from ._binary import check_weight, threads
 from ._border import as_before, rows_and_y, rows_to_score
 from ._path_estimator import PATH_PARAMETERS, PathEstimator
 from ._path_features import Array, Features, KernelColumns, LinearFeatures
@@ -72,6 +72,9 @@ class QuantilePath(RegressorMixin, PathEstimator):
         The quantiles for which the path is computed.
     fit_intercept : bool, default=True
         Whether there is an intercept, pulled towards the median of y; without one, everything is pulled towards 0.
+    n_jobs : int, default=None
+        An exact linear path is followed both ways from its middle, on two threads if there are so many (None and -1:
+        the cores that this process may use), with the same bits.
     random_state : int or RandomState, default=None
         Order of the coordinate descent that starts the path; the path itself does not depend on it.
     verbose : int, default=0
@@ -117,6 +120,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
         coef0: float = 0.0,
         tau_range: tuple[float, float] = (0.0, 1.0),
         fit_intercept: bool = True,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -127,6 +131,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
         self.coef0 = coef0
         self.tau_range = tau_range
         self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -146,7 +151,9 @@ class QuantilePath(RegressorMixin, PathEstimator):
             given = rows if kernel else features(rows)
             centred = y - self._middle
             with self._watched() as watch:
-                path = exact.trace_quantiles(given, centred, self.C, self.tau_range, weight, seed, kernel, watch)
+                path = exact.trace_quantiles(
+                    given, centred, self.C, self.tau_range, weight, seed, kernel, watch, threads(self.n_jobs)
+                )
             if path.log.n_checkpoints == 0:
                 raise RuntimeError(f"{path.status}: scale the columns (StandardScaler), or give a smaller C")
             self._keep(path, KernelColumns.of(kernel, path.problem.rows) if kernel else features)

@@ -18,8 +18,8 @@ nearest checkpoint. A walk along the whole path takes a good part of the time of
 walk are kept for the next, where they are not too many. Margin targets carry a perturbation of 1e-9, so that rows that
 depend on each other are never on the margin together. Where all of a class is on the margin, thousands of kinks are
 the perturbation's alone: multipliers move from row to row, and the model goes straight on. Such a stretch may be left
-out; the path then comes as two legs with a straight line between them, which is proven by its ends
-(`src/core/path/trace.hpp`).
+out: two legs end there with a straight line between them, which is proven by its ends. A path is followed from the
+middle both ways, so it comes in two legs and more (`src/core/path/trace.hpp`).
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class ExactPath:
     def _walk(self) -> Iterator[Stretch]:
         for k, leg in enumerate(self.legs):
             yield from self._walk_along(leg)
-            if k + 1 < len(self.legs):
+            if k + 1 < len(self.legs) and leg.end < self.legs[k + 1].start:
                 tau, w = self._bridge(k)
                 yield tau, w, moved(w)
 
@@ -224,8 +224,10 @@ def trace(
     seed: int = 0,
     kernel: PathKernel | None = None,
     callback: Callback | None = None,
+    n_jobs: int = 1,
 ) -> ExactPath:
-    """The exact cost path; `y` is -1 or 1, and rows of weight 0 must have been left out.
+    """The exact cost path; `y` is -1 or 1, and rows of weight 0 must have been left out. Without a kernel two threads
+    share the work, if there are so many, with the same bits.
 
     >>> from steelyard.rows import Rows
     >>> rows = Rows.of([[2.0], [1.0], [-1.0], [0.5]]).with_constant()
@@ -241,7 +243,8 @@ def trace(
     box[:, 2] = np.where(positive, full, 0.0)
     box[:, 3] = np.where(positive, -full, full)
     problem = PathProblem(rows, sign, 1.0 + perturbation(rows.n_rows), box, 1.0, kernel, kept)
-    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range))
+    middle = float(weight[positive].sum() / weight.sum())  # both classes cost the same
+    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range), middle, n_jobs)
     return ExactPath(problem, first, tau_range[1], tuple(further))
 
 
@@ -254,6 +257,7 @@ def trace_quantiles(
     seed: int = 0,
     kernel: PathKernel | None = None,
     callback: Callback | None = None,
+    n_jobs: int = 1,
 ) -> ExactPath:
     """The exact path of linear quantile regression over the quantile tau (the paper's section 5)."""
     C, tau_range = check_C(C), check_range(tau_range)
@@ -263,5 +267,5 @@ def trace_quantiles(
     unit = float(np.abs(value).max()) or 1.0
     target = value + unit * perturbation(rows.n_rows)
     problem = PathProblem(rows, np.ones(rows.n_rows), target, box, unit, kernel, kept)
-    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range))
+    first, *further = problem.on.trace(tau_range, seed % 2**63, told(callback, tau_range), 0.5, n_jobs)
     return ExactPath(problem, first, tau_range[1], tuple(further))

@@ -1,0 +1,83 @@
+// A path in legs: where a class ties, from the middle both ways, and where rounding wins on one of them.
+#include "path/trace.hpp"
+
+#include <algorithm>
+
+#include "check.hpp"
+#include "path/audit.hpp"
+#include "path/replay.hpp"
+#include "path_data.hpp"
+
+using namespace steelyard;
+
+// A rare class that the columns say little of: the other one ties, and the path is two legs, both optimal.
+static void test_legs() {
+    Data data = make(500, 8, Ties::integers, 7);
+    for (Index i = 0; i < data.n; ++i) {
+        data.sign[i] = i % 8 == 0 ? 1.0 : -1.0;
+        data.box[i] = data.sign[i] > 0 ? CostBox{0, 0, 0.02, -0.02} : CostBox{0, 0, 0, 0.02};
+    }
+    const auto space = data.space();
+    const std::vector<PathLog> legs = PathTrace<Linear>(space, {data.given(), 0, 1}).trace();
+    expect(legs.size() == 2 && legs[0].end <= legs[1].start, "two legs, in order");
+    expect(legs.front().start == 0 && legs.back().end == 1, "from end to end");
+    for (const PathLog& leg : legs) {
+        PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, leg);
+        expect(audit.worst(1) < 1e-8, "each leg is optimal at every kink");
+    }
+}
+
+// Both ways from the middle: the same legs by one thread and by two, and the models of a path from its start.
+static void test_two_halves() {
+    const Data data = make(300, 6, Ties::none, 11);
+    const auto space = data.space();
+    PathProblem problem{data.given(), 0, 1};
+    problem.middle = 0.4;
+    const std::vector<PathLog> one = PathTrace<Linear>(space, problem).trace();
+    problem.n_threads = 2;
+    const std::vector<PathLog> two = PathTrace<Linear>(space, problem).trace();
+    expect(one.size() >= 2 && one.size() == two.size(), "halves, whatever the threads");
+    double ends = 0;
+    for (std::size_t k = 0; k < std::min(one.size(), two.size()); ++k) {
+        expect(one[k].tau == two[k].tau && one[k].row == two[k].row, "the bits do not depend on the threads");
+        if (one[k].end == problem.middle) {
+            ++ends;
+            expect(k + 1 < one.size() && one[k + 1].start == problem.middle, "the other half goes on from there");
+        }
+        PathAudit<Linear> audit(space, {data.given(), data.original.data(), 1.0}, one[k]);
+        expect(audit.worst(1) < 1e-8, "each leg is optimal at every kink");
+    }
+    expect(ends == 1 && one.front().start == 0 && one.back().end == 1, "joined in the middle, from end to end");
+    const PathLog whole = trace(data);
+    std::vector<double> w(6), v(6);
+    for (const double tau : {0.1, 0.39, 0.4, 0.41, 0.9}) {
+        const auto leg = std::find_if(one.begin(), one.end(), [=](const PathLog& l) { return tau <= l.end; });
+        if (tau < leg->start) continue;  // a straight line
+        PathReplay<Linear>(space, data.given(), *leg).recover(tau, w.data());
+        PathReplay<Linear>(space, data.given(), whole).recover(tau, v.data());
+        expect(largest_difference(w, v) < 1e-7, "the models of a path from its start");
+    }
+}
+
+// Where rounding has won in the middle, as it does on some of these, the path begins at the start after all.
+static void test_a_half_that_is_lost() {
+    Index lost = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        Data data = make(60, 4, Ties::integers, seed);
+        for (Index k = 0; k < 60 * 4; ++k) data.X[k] *= k % 4 == 3 ? 1 : 1e6;
+        std::fill(data.target.begin(), data.target.end(), 1.0);  // no perturbation
+        PathProblem problem{data.given(), 0, 1};
+        problem.middle = 0.5;
+        const std::vector<PathLog> legs = PathTrace<Linear>(data.space(), problem).trace();
+        expect(!legs.empty() && legs[0].start == 0, "a path begins at the start of its range");
+        lost += std::none_of(legs.begin(), legs.end(), [](const PathLog& leg) { return leg.end == 0.5; });
+    }
+    expect(lost > 0 && lost < 100, "some of them are lost, most are not");
+}
+
+int main() {
+    test_legs();
+    test_two_halves();
+    test_a_half_that_is_lost();
+    return verdict();
+}
