@@ -22,6 +22,7 @@ def sets(found, all_parts):
                 f"{r['path_s'] * 1e3:.0f} ms",
                 f"{r['fit_s'] * 1e3:.1f} ms",
                 f"{r['fits']:.1f}{limit}",
+                f"{r['processor_fits']:.1f}" if "processor_fits" in r else "",
                 f"{r['recover_s'] * 1e3:.2f} ms ({r['recover_times_faster']:,.0f} times faster)",
                 "" if kkt is None else f"{kkt:.1e}",
                 "" if objective is None else f"{objective:.1e}",
@@ -29,8 +30,8 @@ def sets(found, all_parts):
             )
         )
     header = (
-        "", "rows x columns", "kinks", "path", "one LIBLINEAR fit", "path in fits", "recover one tau", "KKT",
-        "objective", "a class tied",
+        "", "rows x columns", "kinks", "path", "one LIBLINEAR fit", "path in fits",
+        "in processor time", "recover one tau", "KKT", "objective", "a class tied",
     )  # fmt: skip
     return markdown(header, rows)
 
@@ -151,7 +152,8 @@ def sweep_table(found):
     rows = []
     for how, cases in paths.items():
         exact = [r for r in cases if r["ended"] == "solved" and r["method"] == "exact"]
-        warned = [r for r in cases if r["ended"].startswith(("numerical", "limit"))]
+        going_on = [r for r in cases if r["ended"] == "solved" and r["method"] == "approximate"]
+        warned = going_on + [r for r in cases if r["ended"].startswith(("numerical", "limit"))]
         kkt = np.array([r["kkt"] for r in exact])
         rows.append(
             (
