@@ -1,8 +1,8 @@
 """The certified cost-and-regularisation grid against LIBLINEAR, the bundle's parts, and time against n and pairs.
 
 Claims (all at a relative duality gap of 1e-3): the 72-point grid, 9 cost ratios x 8 values of C from 0.001 to 10,
-is at least 150 times faster than 72 fits of LIBLINEAR on ijcnn1, 100 times on covertype and 30 times on letter; a single
-fit takes a tenth of LIBLINEAR's time on ijcnn1 and covertype or less; the time of a grid grows by less than the
+is at least 150 times faster than 72 fits of LIBLINEAR on ijcnn1, 100 times on covertype and 30 times on letter; a
+single fit takes a tenth of LIBLINEAR's time on ijcnn1 and covertype or less; the time of a grid grows by less than the
 number of its cost pairs; time grows nearly linearly with n. LIBLINEAR is `liblinear-official`: its problem is built
 once, its tolerance is the loosest of a few at which two thirds of its gaps are at most 1e-3 for Cs up to 1 (at larger
 ones it often stops at its own limit of 1,000 iterations, above that gap: its gaps are in the table).
