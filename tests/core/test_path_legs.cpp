@@ -64,7 +64,7 @@ static void test_a_half_that_is_lost() {
     Index lost = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Data data = make(60, 4, Ties::integers, seed);
-        for (Index k = 0; k < 60 * 4; ++k) data.X[k] *= k % 4 == 3 ? 1 : 1e6;
+        for (std::size_t k = 0; k < data.X.size(); ++k) data.X[k] *= k % 4 == 3 ? 1 : 1e6;
         std::fill(data.target.begin(), data.target.end(), 1.0);  // no perturbation
         PathProblem problem{data.given(), 0, 1};
         problem.middle = 0.5;
