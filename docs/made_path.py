@@ -11,7 +11,7 @@ def path_table(found):
 def sets(found, all_parts):
     rows = []
     for name, r in found.items():
-        limit = "" if r["at_most"] is None else f" (at most {r['at_most']})"
+        limit = "" if r["at_most"] is None else f" ({r['at_most']})"
         kkt = all_parts.get("optimality", {}).get(name, {}).get("kkt")
         objective = all_parts.get("objectives", {}).get(name, {}).get("difference")
         rows.append(
@@ -23,15 +23,15 @@ def sets(found, all_parts):
                 f"{r['fit_s'] * 1e3:.1f} ms",
                 f"{r['fits']:.1f}{limit}",
                 f"{r['processor_fits']:.1f}" if "processor_fits" in r else "",
-                f"{r['recover_s'] * 1e3:.2f} ms ({r['recover_times_faster']:,.0f} times faster)",
+                f"{r['recover_s'] * 1e3:.2f} ms, {r['recover_times_faster']:,.0f}",
                 "" if kkt is None else f"{kkt:.1e}",
                 "" if objective is None else f"{objective:.1e}",
                 f"{100 * r['class_tied']:.0f} %",
             )
         )
     header = (
-        "", "rows x columns", "kinks", "path", "one LIBLINEAR fit", "path in fits",
-        "in processor time", "recover one tau", "KKT", "objective", "a class tied",
+        "", "rows x columns", "kinks", "path", "one fit", "path in fits (aim)", "in processor time",
+        "one tau, times faster", "KKT", "objective", "a class tied",
     )  # fmt: skip
     return markdown(header, rows)
 
