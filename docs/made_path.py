@@ -163,9 +163,9 @@ def sweep_table(found):
             )
         )  # fmt: skip
     header = (
-        "columns", "paths", "exact", "with a warning", "raised or stalled", "KKT, median", "largest", "slowest",
+        "columns", "paths", "exact", "warned or approximate", "raised or stalled", "KKT, median", "largest", "slowest",
     )  # fmt: skip
     sets = ", ".join(found["sets"])
     return (
-        markdown(header, rows) + f"\n\n*With a warning*: digits were lost, or the path went on approximately. {sets}."
+        markdown(header, rows) + f"\n\n*Warned or approximate*: digits were lost, or the path went on approximately. {sets}."
     )

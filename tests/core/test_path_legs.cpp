@@ -37,7 +37,7 @@ static void test_two_halves() {
     problem.n_threads = 2;
     const std::vector<PathLog> two = PathTrace<Linear>(space, problem).trace();
     expect(one.size() >= 2 && one.size() == two.size(), "halves, whatever the threads");
-    double ends = 0;
+    int ends = 0;
     for (std::size_t k = 0; k < std::min(one.size(), two.size()); ++k) {
         expect(one[k].tau == two[k].tau && one[k].row == two[k].row, "the bits do not depend on the threads");
         if (one[k].end == problem.middle) {
