@@ -166,6 +166,5 @@ def sweep_table(found):
         "columns", "paths", "exact", "warned or approximate", "raised or stalled", "KKT, median", "largest", "slowest",
     )  # fmt: skip
     sets = ", ".join(found["sets"])
-    return (
-        markdown(header, rows) + f"\n\n*Warned or approximate*: digits were lost, or the path went on approximately. {sets}."
-    )
+    note = f"*Warned or approximate*: digits were lost, or the path went on approximately. {sets}."
+    return f"{markdown(header, rows)}\n\n{note}"
