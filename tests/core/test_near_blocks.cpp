@@ -57,7 +57,7 @@ double walked(bool in_turns, int turns) {
     const std::vector<double> sign(n, 1.0);
     const std::vector<Index> members;
     const Linear::Members rows(space, members, sign.data());
-    NearBlocks<Linear> near(space, rows);
+    NearBlocks<Linear> near(space, rows, nullptr);
     for (Index i = 0; i < n; ++i) near.note(i, 1, walk.target[i], walk.gap(i), walk.norm[i]);
     near.pack();
     std::vector<Index> out;

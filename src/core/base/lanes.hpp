@@ -1,4 +1,4 @@
-// Doubles side by side that are added and multiplied together: LanesOf<4>, LanesOf<8>.
+// Doubles side by side that are added and multiplied together: LanesOf<2>, LanesOf<4>, LanesOf<8>.
 //
 // GCC and clang have vectors as a type and lower them to what the machine has, also where a function is compiled for
 // several of them. Other compilers get a struct of as many doubles with the same few operators, in the same order of
@@ -18,6 +18,10 @@ namespace steelyard {
 #endif
 template <std::size_t n>
 struct LanesType;  // spelled out for each n, since GCC drops the attribute where its argument depends on one
+template <>
+struct LanesType<2> {
+    using type = double __attribute__((vector_size(2 * sizeof(double))));
+};
 template <>
 struct LanesType<4> {
     using type = double __attribute__((vector_size(4 * sizeof(double))));

@@ -174,7 +174,7 @@ public:
     // The rows of the members' columns lie side by side already.
     class Pack {
     public:
-        Pack(const KernelSpace&, const Members& members) : members_(members) {}
+        Pack(const KernelSpace&, const Members& members, const Stop*) : members_(members) {}
         void clear() { rows_.clear(); }
         void add(Index i) { rows_.push_back(i); }
         void add(const Index* which, std::size_t count) { rows_.insert(rows_.end(), which, which + count); }

@@ -27,7 +27,7 @@ class NearBlocks {
 public:
     static constexpr bool lazy = S::written_out;
 
-    NearBlocks(const S& space, const typename S::Members& rows) : pack_(space, rows) {}
+    NearBlocks(const S& space, const typename S::Members& rows, const Stop* stop) : pack_(space, rows, stop) {}
 
     std::size_t size() const { return size_; }
     Index row(std::size_t k) const { return row_[k]; }
@@ -85,6 +85,7 @@ public:
         besides_ = has_still_ ? apart(dw.v) + stillness * along_ : 0;
         same_ = has_still_ && besides_ <= 2 * stillness * along_;
         ++turn_;
+        faced_ = false;
         looked_.clear();
         n_calm_ = 0;
         if constexpr (!lazy) look_at_every();
@@ -96,11 +97,13 @@ public:
             for (std::size_t k = 0; k < size_; ++k) gap_[k] -= length * rate_[k];
         way_ += length * speed_;
         off_ += length * besides_;
+        faced_ = false;
     }
     // The model has moved besides.
     void shift(double distance) {
         way_ += distance;
         off_ += distance;
+        faced_ = false;
     }
 
     // The first row that reaches its target within `length`, with a rate above `least` times its norm; `size` if none
@@ -166,7 +169,9 @@ private:
         for (double limit = std::min(guess_, length);; limit = std::min(4 * limit, length)) {
             const std::size_t before = looked_.size();
             if (collect(limit)) {
-                (this->*may_throw(&NearBlocks::look_at))(w.v.data(), dw_->v.data(), before);
+                if (!faced_) pack_.face(w.v.data(), dw_->v.data());
+                faced_ = true;
+                (this->*may_throw(&NearBlocks::look_at))(before);
                 found = smallest(before, least, length, found);
             }
             if (limit >= length) break;
@@ -185,19 +190,19 @@ private:
     }
 
     // Gaps and rates of the blocks from the n-th that was collected, and when they are due again.
-    STEELYARD_CLONES void look_at(const double* w, const double* dw, std::size_t n) {
+    STEELYARD_CLONES void look_at(std::size_t n) {
         const double calm = stillness * speed_;
         for (; n < looked_.size(); ++n) {
             const std::size_t b = looked_[n], at = b * lanes;
             stamp_[b] = turn_;
-            double margin[lanes], rate[lanes], reach[lanes], along[lanes];
-            pack_.both(b, w, dw, margin, rate);
+            double reach[lanes], along[lanes];
+            const auto found = pack_.products(b);
             for (std::size_t l = 0; l < lanes; ++l) {
                 const double toward = toward_[at + l], inverse = inverse_[at + l];
-                gap_[at + l] = goal_[at + l] - toward * margin[l];
-                rate_[at + l] = toward * rate[l];
+                gap_[at + l] = goal_[at + l] - toward * found.with_w[l];
+                rate_[at + l] = toward * found.with_v[l];
                 reach[l] = gap_[at + l] * inverse;
-                along[l] = std::fabs(rate[l]) * inverse;
+                along[l] = std::fabs(rate_[at + l]) * inverse;
             }
             double least = HUGE_VAL, most = 0;
             for (std::size_t l = 0; l < lanes; ++l) {
@@ -262,6 +267,7 @@ private:
     double way_ = 0, off_ = 0;                    // gone, and gone besides e
     double guess_ = HUGE_VAL, looked_at_ = 0;
     bool has_still_ = false, same_ = false;  // some blocks stand still in e; and dw is e
+    bool faced_ = false;                     // the pack has the model and the direction as they are
 };
 
 }  // namespace steelyard

@@ -27,7 +27,7 @@ public:
     // Rows that are neither below nor above by `side` are not watched.
     NearRows(const S& space, const typename S::Members& rows, const PathTargets& given, const std::vector<Side>& side,
              const Stop* stop)
-        : near_(space, rows),
+        : near_(space, rows, stop),
           rows_(rows),
           stop_(stop),
           piece_(space.pace()),

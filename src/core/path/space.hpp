@@ -134,19 +134,9 @@ public:
     };
 
     // Rows packed for their products with one model after the other.
-    class Pack {
+    class Pack : public PackedRows<R> {
     public:
-        Pack(const LinearSpace& space, const Members&) : rows_(space.rows_) {}
-        void clear() { rows_.clear(); }
-        void add(Index i) { rows_.add(i); }
-        void add(const Index* which, std::size_t count) { rows_.add(which, count); }
-        STEELYARD_INLINE void both(std::size_t block, const double* w, const double* v, double* out,
-                                   double* other) const {
-            rows_.both(block, w, v, out, other);
-        }
-
-    private:
-        PackedRows<R> rows_;
+        Pack(const LinearSpace& space, const Members&, const Stop* stop) : PackedRows<R>(space.rows_, stop) {}
     };
 
 private:
