@@ -120,32 +120,39 @@ private:
     }
 
     // All from where the leg is to the end of the range, by another one that comes from there; false where rounding
-    // has won on its way. Each goes as far as its next straight stretch; the first one seldom, in case that its line
-    // was not the one that lasts.
+    // has won on its way. One of them goes on as far as its next straight stretch, until a straight line joins them: the
+    // one that has the row that is farthest off, since that row will be on its target where they meet.
     bool meet(Leg& leg) {
         const LegAt other = make(end(), way_ == Way::up ? Way::down : Way::up);
         if (!other->settle()) return false;
         Followed how = Followed::straight;
-        for (Index round = 1; how == Followed::straight && !is_straight(leg, *other); ++round) {
-            const bool onwards = round > 1 && is_power_of_two(round);
-            how = onwards ? follow(leg, other->tau()) : follow(*other, leg.tau());
-            if (how == Followed::lost) return false;
+        while (how == Followed::straight) {
+            const Apart off = between(leg, *other);
+            if (off.here <= apart_ && off.there <= apart_) break;
+            how = off.here > off.there ? follow(leg, other->tau()) : follow(*other, leg.tau());
         }
+        if (how == Followed::lost) return false;
         for (Leg* one : {&leg, other.get()}) legs_.push_back(one->take());
         if (way_ == Way::down) std::swap(legs_[0], legs_[1]);
         return has_come_ = true;
     }
 
-    // Whether a straight line joins them: see the head.
-    bool is_straight(const Leg& one, const Leg& other) {
+    // How far rows are from their targets, at most, here and there, of those that are not on one side at both.
+    struct Apart {
+        double here, there;
+    };
+    Apart between(const Leg& here, const Leg& there) {
+        Apart off{0, 0};
         StopEvery asked(stop_, space_.pace());
         for (Index i = 0; i < space_.n_rows(); ++i) {
             asked();
-            if (one.side(i) == other.side(i) && one.side(i) != Side::member) continue;
-            if (!(one.off_target(i) <= apart_ && other.off_target(i) <= apart_)) return false;
+            if (here.side(i) == there.side(i) && here.side(i) != Side::member) continue;
+            off.here = larger(off.here, here.off_target(i));
+            off.there = larger(off.there, there.off_target(i));
         }
-        return true;
+        return off;
     }
+    static double larger(double a, double b) { return b <= a ? a : b; }  // not a number is larger than any
 
     // What of the half is known by now, and its kinks.
     class Told final : public PathWatch {
