@@ -2,6 +2,7 @@
 #include "path/trace.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "check.hpp"
 #include "path/audit.hpp"
@@ -10,13 +11,19 @@
 
 using namespace steelyard;
 
-// A rare class that the columns say little of: the other one ties, and the path is two legs, both optimal.
-static void test_legs() {
-    Data data = make(500, 8, Ties::integers, 7);
+// A rare class that the columns say little of.
+static Data rare(Index n = 500) {
+    Data data = make(n, 8, Ties::integers, 7);
     for (Index i = 0; i < data.n; ++i) {
         data.sign[i] = i % 8 == 0 ? 1.0 : -1.0;
         data.box[i] = data.sign[i] > 0 ? CostBox{0, 0, 0.02, -0.02} : CostBox{0, 0, 0, 0.02};
     }
+    return data;
+}
+
+// The other class ties, and the path is two legs, both optimal.
+static void test_legs() {
+    const Data data = rare();
     const auto space = data.space();
     const std::vector<PathLog> legs = PathTrace<Linear>(space, {data.given(), 0, 1}).trace();
     expect(legs.size() == 2 && legs[0].end <= legs[1].start, "two legs, in order");
@@ -59,6 +66,70 @@ static void test_two_halves() {
     }
 }
 
+static bool is_same(const PathLog& a, const PathLog& b) {
+    bool same = a.tau == b.tau && a.row == b.row && a.from == b.from && a.to == b.to && a.side == b.side &&
+                a.start == b.start && a.end == b.end && a.checkpoints.size() == b.checkpoints.size();
+    for (std::size_t k = 0; same && k < a.checkpoints.size(); ++k) {
+        const Checkpoint &one = a.checkpoints[k], &two = b.checkpoints[k];
+        same = one.event == two.event && one.tau == two.tau && one.members == two.members && one.a == two.a &&
+               one.forces.p.v == two.forces.p.v && one.forces.q.v == two.forces.q.v;
+    }
+    return same;
+}
+
+// A leg that was asked for its stands one by one, one that has gone ahead as far as it may, and one that is followed by
+// two threads in whatever turns: they stand at the same places, and have the same log there.
+static void test_a_leg_that_is_ahead() {
+    const Data data = rare(1500);
+    const Linear space = data.space();
+    std::vector<double> norm;
+    for (Index i = 0; i < data.n; ++i) norm.push_back(std::sqrt(space.square(i)));
+    const PathProblem problem{data.given(), 0, 1};
+    Index longest = 0;
+    for (const double from : {0.0, 1.0})
+        for (const int moves : {0, 1, 5, 20, 31, 45}) {
+            OncomingLeg<Linear> legs[3] = {{space, problem, norm.data(), from, 1 - from, 5e-9, nullptr},
+                                           {space, problem, norm.data(), from, 1 - from, 5e-9, nullptr},
+                                           {space, problem, norm.data(), from, 1 - from, 5e-9, nullptr}};
+            legs[1].go_ahead();
+            std::thread beside([&] { legs[2].go_ahead(); });
+            for (auto& leg : legs) {
+                bool there = leg.now() != nullptr;
+                for (int k = 0; there && k < moves; ++k) {
+                    there = leg.next() != nullptr;
+                    if (there) leg.move_on();
+                }
+                expect(there && leg.next(), "it stands, and would go on");  // as where legs would pass each other
+            }
+            const PathLog log = legs[0].take();
+            longest = std::max(longest, log.size());
+            expect(is_same(log, legs[1].take()), "the same log, whoever was ahead");
+            expect(is_same(log, legs[2].take()), "the same log, whoever followed the leg");
+            beside.join();
+        }
+    expect(longest > 2048, "checkpoints were thinned");
+}
+
+// Any number of threads, some of which go ahead: the same legs.
+static void test_threads() {
+    const Data data = rare();
+    const Linear space = data.space();
+    PathProblem problem{data.given(), 0, 1};
+    for (const double middle : {0.05, 0.3, 0.9}) {
+        problem.middle = middle;
+        problem.n_threads = 1;
+        const std::vector<PathLog> one = PathTrace<Linear>(space, problem).trace();
+        for (int repeat = 0; repeat < 5; ++repeat)
+            for (const int threads : {2, 3, 4}) {
+                problem.n_threads = threads;
+                const std::vector<PathLog> many = PathTrace<Linear>(space, problem).trace();
+                expect(one.size() >= 2 && one.size() == many.size(), "as many legs");
+                for (std::size_t k = 0; k < std::min(one.size(), many.size()); ++k)
+                    expect(is_same(one[k], many[k]), "the same legs");
+            }
+    }
+}
+
 // Where rounding has won in the middle, as it does on some of these, the path begins at the start after all.
 static void test_a_half_that_is_lost() {
     PathProblem problem{{}, 0, 1};
@@ -83,6 +154,8 @@ static void test_a_half_that_is_lost() {
 int main() {
     test_legs();
     test_two_halves();
+    test_a_leg_that_is_ahead();
+    test_threads();
     test_a_half_that_is_lost();
     return verdict();
 }

@@ -12,19 +12,25 @@ from steelyard.solvers import cost_sensitive
 from steelyard.solvers.path.exact import trace, trace_quantiles
 
 
+C_TIED = 0.01
+
+
 def tied(n=600, columns=6, rare=0.15):
-    """One-hot columns that say little of a rare class: where it is cheap, every row of the other one is on the margin."""
+    """One-hot columns that say little of a rare class: where it is cheap, every row of the other one is on the margin.
+    One row of either class is far out, so that w still moves near the end of the range."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, (n, columns))
     y = np.where((rng.random(n) < rare) | ((codes[:, 0] == 0) & (rng.random(n) < 2 * rare)), 1.0, -1.0)
     one_hot = (codes[:, :, None] == np.arange(4)).reshape(n, -1).astype(float)
-    return np.c_[one_hot, np.ones(n)], y
+    out = np.zeros((n, 2))
+    out[y.argmax(), 0] = out[y.argmin(), 1] = 30.0
+    return np.c_[out, one_hot, np.ones(n)], y
 
 
 @pytest.fixture(scope="module")
 def path():
     X, y = tied()
-    return trace(X, y, 0.003)
+    return trace(X, y, C_TIED)
 
 
 def widest(path):
@@ -42,6 +48,7 @@ def test_a_straight_line_stands_for_many_kinks(path):
     assert (path.start, path.end) == (0.0, 1.0)
     assert all(a.start <= a.end <= b.start for a, b in zip(path.legs, path.legs[1:], strict=False))
     assert second.start - first.end > 0.1
+    assert len(second.tau) > 100  # it came from the end, and not by itself
     assert (np.diff(path.kinks) >= 0).all()
     assert path.status.solved
     assert path.audit() < 1e-8
@@ -52,10 +59,10 @@ def test_the_straight_line_is_optimal(path):
     X, y = tied()
     for tau in between(path):
         (w,) = path.models(tau)
-        assert kkt_residual(X, y, w, tau, 0.003, tie=2e-8) < 1e-6
-        other = cost_sensitive.solve(X, y, 2 * (1 - tau), 2 * tau, 0.003, 1e-7)
-        assert objective(X, y, w, tau, 0.003) <= other.objective * (1 + 1e-8)
-        assert objective(X, y, w, tau, 0.003) >= other.objective * (1 - other.gap) - 1e-12
+        assert kkt_residual(X, y, w, tau, C_TIED, tie=2e-8) < 1e-6
+        other = cost_sensitive.solve(X, y, 2 * (1 - tau), 2 * tau, C_TIED, 1e-7)
+        assert objective(X, y, w, tau, C_TIED) <= other.objective * (1 + 1e-8)
+        assert objective(X, y, w, tau, C_TIED) >= other.objective * (1 - other.gap) - 1e-12
 
 
 @pytest.mark.parametrize("C", [0.001, 0.01, 0.1, 1.0])
@@ -84,7 +91,7 @@ def test_a_part_of_the_range_has_the_same_models(path):
     X, y = tied()
     _, second = widest(path)
     start = 0.5 * (second.start + 1.0)
-    alone, taus = trace(X, y, 0.003, (start, 1.0)), np.linspace(start, 1.0, 33)
+    alone, taus = trace(X, y, C_TIED, (start, 1.0)), np.linspace(start, 1.0, 33)
     np.testing.assert_allclose(X @ path.models(taus).T, X @ alone.models(taus).T, atol=2e-8)
 
 
@@ -103,7 +110,7 @@ def test_legs_pickle_and_are_saved(path, tmp_path):
     np.testing.assert_array_equal(again.models(taus), path.models(taus))
     np.testing.assert_array_equal(again.kinks, path.kinks)
     X, y = tied()
-    model = sy.CostPath(C=0.003, method="exact").fit(X[:, :-1], y)
+    model = sy.CostPath(C=C_TIED, method="exact").fit(X[:, :-1], y)
     assert len(model._path.legs) == len(path.legs) > 2
     sy.save(model, tmp_path / "path.sy")
     back = sy.load(tmp_path / "path.sy")
@@ -117,6 +124,7 @@ def test_a_regression_that_fits_exactly_is_two_ends_and_a_line():
     path = trace_quantiles(X, X[:, 0] - 2.0 * X[:, 1])
     first, second = widest(path)
     assert second.start - first.end > 0.1
+    assert len(second.tau) > 100  # it came from the end, and not by itself
     assert path.audit() < 1e-8
     np.testing.assert_allclose(
         X @ path.models([0.3, 0.5, 0.7]).T, (X[:, 0] - 2 * X[:, 1])[:, None] + np.zeros(3), atol=1e-7

@@ -36,12 +36,15 @@ public:
     static constexpr std::chrono::milliseconds between_looks{50};  // half of what a person notices
 
     Stop() : owner_(std::this_thread::get_id()), last_(CoarseClock::now()) {}
+    // For a part of the work that others may end by `ask`; whoever ends the whole (null: nobody) ends it, too.
+    explicit Stop(const Stop* whole) : Stop() { whole_ = whole; }
     virtual ~Stop() = default;
     Stop(const Stop&) = delete;
     Stop& operator=(const Stop&) = delete;
 
     bool is_asked_for() const {
         if (asked_.load(std::memory_order_relaxed)) return true;
+        if (whole_) return whole_->is_asked_for();
         if (std::this_thread::get_id() != owner_) return false;
         const auto now = CoarseClock::now();
         if (now - last_ < between_looks) return false;
@@ -52,11 +55,13 @@ public:
     void check() const {
         if (is_asked_for()) throw Stopped{};
     }
+    void ask() { asked_.store(true, std::memory_order_relaxed); }
 
 protected:
     virtual bool look() const { return false; }
 
 private:
+    const Stop* whole_ = nullptr;
     std::thread::id owner_;
     mutable std::chrono::nanoseconds last_;  // only the owner's
     mutable std::atomic<bool> asked_{false};

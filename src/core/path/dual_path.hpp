@@ -32,9 +32,9 @@
 
 namespace steelyard {
 
-// How a stretch of a path came to its end: there, where it has been a straight line for a while, or where rounding has
-// won (a circle, too many events, numbers that are not finite).
-enum class Followed { to_the_end, straight, lost };
+// How a stretch of a path came to its end: there, where the last events were a straight line or were not, or where
+// rounding has won (a circle, too many events, numbers that are not finite).
+enum class Followed { to_the_end, straight, crooked, lost };
 
 template <class S>
 class DualPath {
@@ -53,26 +53,27 @@ public:
         box_ = std::move(box);
         model_.begin(side_, box_.data(), tau);
         near_.look_at_all(model_.w());
-        stalled_ = 0;
+        stalled_ = steps_ = 0;
+        most_ = events_ + most_events + most_a_row * space_.n_rows();
         lost_ = false;
         moved_.clear();
         mark_.v.clear();
     }
 
     // Follows the path up to `end`; with a log every event is written, and who watches is told. With `apart` it stops
-    // where the last `glance` events were no more than a straight line, and may be called again. A path that is lost
-    // stays so: a row may be in the set that has no multiplier yet.
+    // after `glance` events at most, says whether these were no more than a straight line, and may be called again. A
+    // path that is lost stays so: a row may be in the set that has no multiplier yet.
     Followed follow(double end, PathLog* log, const PathWatch* watch = nullptr, double apart = -1) {
         if (lost_) return Followed::lost;
         apart_ = apart;
         StopEvery asked(stop_, S::written_out ? 8 : 1);
-        const Index most = events_ + most_events + most_a_row * space_.n_rows();
         Index looks = 0;
-        for (Index steps = 1; events_ < most; ++steps) {
+        while (events_ < most_) {
             asked();
             if (watch && log) watch->at(tau(), log->size());
-            if (steps % renewal() == 0) model_.sum_forces(side_);
-            if (steps % PathModel<S>::polishing == 0) {
+            ++steps_;
+            if (steps_ % renewal() == 0) model_.sum_forces(side_);
+            if (steps_ % PathModel<S>::polishing == 0) {
                 const double moved = model_.polish();
                 if (!std::isfinite(moved)) break;
                 near_.shift(moved);
@@ -100,7 +101,7 @@ public:
             move(next, log);
             stalled_ = model_.tau() > before ? 0 : stalled_ + 1;
             if (stalled_ > most_stalled + most_a_member * model_.size()) break;
-            if (apart >= 0 && events_ % glance == 0 && was_straight()) return Followed::straight;
+            if (apart >= 0 && events_ % glance == 0) return was_straight() ? Followed::straight : Followed::crooked;
         }
         lost_ = true;
         return Followed::lost;
@@ -114,6 +115,8 @@ public:
     }
     double tau() const { return model_.tau(); }
     Index events() const { return events_; }
+    // Events between two looks whether they were a straight line: two products for each, against hundreds.
+    static constexpr Index glance = 64;
     const PathModel<S>& model() const { return model_; }
     const std::vector<Side>& sides() const { return side_; }
 
@@ -141,8 +144,6 @@ private:
     static constexpr Index most_stalled = 2000, most_a_member = 50;
     // Events of a leg. The sweep has 15 a row at most where the columns are scaled; with so many more rounding has won.
     static constexpr Index most_events = 10000, most_a_row = 100;
-    // Events between two looks whether they were a straight line: two products for each, against hundreds.
-    static constexpr Index glance = 64;
     // Lists made in a row without an event. Horizons that double reach any way in a hundred; with numbers that are not
     // finite they reach none.
     static constexpr Index most_looks = 1000;
@@ -206,7 +207,7 @@ private:
         if (length > 0 && speed_ > 0) near_.go(length);
     }
 
-    // Whether the way since the last glance was a straight line, but for `apart_` (path/trace.hpp): whoever moved is on
+    // Whether the way since the last glance was a straight line, but for `apart_` (path/half.hpp): whoever moved is on
     // its target at both ends.
     bool was_straight() {
         const auto is_on = [&](const PathVector& w) {
@@ -256,7 +257,8 @@ private:
     std::vector<Index> moved_;  // rows, since then
     bool fresh_ = true;         // the near rows have not seen this direction
     bool lost_ = false;
-    Index events_ = 0, stalled_ = 0;
+    Index events_ = 0, most_ = 0;
+    Index stalled_ = 0, steps_ = 0;  // those that left tau where it is, and all since the leg began
 };
 
 }  // namespace steelyard

@@ -12,6 +12,17 @@
 
 namespace steelyard {
 
+// How a leg stands: where it is, what its log has so far, and the solution there.
+struct PathStand {
+    double tau;
+    Index events;
+    PathVector w;
+    std::vector<Side> side;
+    Checkpoint last;
+    Index refactored;
+    double drift;
+};
+
 template <class S>
 class PathLeg {
 public:
@@ -45,18 +56,27 @@ public:
 
     double tau() const { return up() ? path_.tau() : -path_.tau(); }
     Side side(Index i) const { return path_.side(i); }
-    double off_target(Index i) const { return path_.off_target(i, path_.model().w()); }
+    double off_target(Index i) const { return off_target(i, path_.model().w()); }
+    double off_target(Index i, const PathVector& w) const { return path_.off_target(i, w); }
     Index size() const { return log_.size(); }
+    // Whether it can be followed to the next glance and its log still be cut anywhere before.
+    bool stays_whole() const { return log_.stays_whole(DualPath<S>::glance); }
 
-    // All that was followed.
-    PathLog take() {
+    PathStand stand() const {
         const PathModel<S>& model = path_.model();
-        log_.end = tau();
-        log_.refactored = model.refactored();
-        log_.drift = std::max(model.drift() * *std::max_element(norm_, norm_ + space_.n_rows()), model.off());
+        const double drift = std::max(model.drift() * *std::max_element(norm_, norm_ + space_.n_rows()), model.off());
+        return {tau(), size(), model.w(), path_.sides(), model.checkpoint(size(), true), model.refactored(), drift};
+    }
+
+    // All that was followed; or what was by the time that it stood so.
+    PathLog take() { return take(stand()); }
+    PathLog take(const PathStand& at) {
+        if (at.events < size()) log_.cut(at.events);
+        log_.end = at.tau;
+        log_.refactored = at.refactored;
+        log_.drift = at.drift;
         if (up()) return std::move(log_);
-        if (log_.checkpoints.back().event < log_.size())
-            log_.checkpoints.push_back(model.checkpoint(log_.size(), true));
+        if (log_.checkpoints.back().event < at.events) log_.checkpoints.push_back(at.last);
         return turned(std::move(log_));
     }
 

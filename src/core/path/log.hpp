@@ -45,6 +45,10 @@ struct PathLog {
         to.push_back(static_cast<std::int8_t>(is));
     }
 
+    // Whether so many more events leave every checkpoint where it is.
+    bool stays_whole(Index more) const {
+        return static_cast<Index>(checkpoints.size()) + more / stride + 1 <= 2 * stride;
+    }
     void thin() {
         if (static_cast<Index>(checkpoints.size()) <= 2 * stride) return;
         stride *= 2;
@@ -52,6 +56,13 @@ struct PathLog {
         for (auto& c : checkpoints)
             if (c.forced || kept.empty() || c.event >= kept.back().event + stride) kept.push_back(std::move(c));
         checkpoints.swap(kept);
+    }
+
+    // The first so many events.
+    void cut(Index events) {
+        const auto n = static_cast<std::size_t>(events);
+        tau.resize(n), row.resize(n), from.resize(n), to.resize(n);
+        while (checkpoints.back().event > events) checkpoints.pop_back();
     }
 };
 

@@ -74,7 +74,7 @@ class QuantilePath(RegressorMixin, PathEstimator):
         Whether there is an intercept, pulled towards the median of y; without one, everything is pulled towards 0.
     n_jobs : int, default=None
         An exact linear path is followed both ways from its middle, on two threads if there are so many (None and -1:
-        the cores that this process may use), with the same bits.
+        the cores that this process may use), with the same bits; one with nothing else to do goes ahead for another.
     random_state : int or RandomState, default=None
         Order of the coordinate descent that starts the path; the path itself does not depend on it.
     verbose : int, default=0
