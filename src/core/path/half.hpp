@@ -132,17 +132,18 @@ private:
 
     // All from where the leg is to the end of the range, by the one that comes from there; false where rounding has won
     // on the way. One of them goes on as far as its next straight stretch, until a straight line joins them: the one
-    // that has the row that is farthest off, since that row will be on its target where they meet. The other one does
-    // not pass the leg: it stays before, and the leg comes to it.
+    // that has rows off their targets. If both have, the one that comes, and seldom the leg, in case that its line was
+    // not the one that lasts. The one that comes does not pass the leg: it stays before, and the leg comes to it.
     bool meet(Leg& leg) {
         const PathStand* there = oncoming_.now();
         if (!there) return false;
         bool comes = true;
         Followed how = Followed::straight;
-        while (how == Followed::straight) {
+        for (Index round = 1; how == Followed::straight; ++round) {
             const Apart off = between(leg, *there);
-            if (off.here <= apart_ && off.there <= apart_) break;
-            if (comes && !(off.here > off.there)) {
+            if (!off.here && !off.there) break;
+            const bool onwards = !off.there || (off.here && round > 1 && is_power_of_two(round));
+            if (comes && !onwards) {
                 const PathStand* next = oncoming_.next();
                 comes = next && (next->tau - leg.tau()) * (there->tau - leg.tau()) > 0;
                 if (!comes) {
@@ -164,22 +165,21 @@ private:
         return has_come_ = true;
     }
 
-    // How far rows are from their targets, at most, here and there, of those that are not on one side at both.
+    // Whether some of the rows that are not on one side at both are off their targets, here and there.
     struct Apart {
-        double here, there;
+        bool here, there;
     };
     Apart between(const Leg& here, const PathStand& there) {
-        Apart off{0, 0};
+        Apart off{false, false};
         StopEvery asked(stop_, space_.pace());
-        for (Index i = 0; i < space_.n_rows(); ++i) {
+        for (Index i = 0; i < space_.n_rows() && !(off.here && off.there); ++i) {
             asked();
             if (here.side(i) == there.side[i] && here.side(i) != Side::member) continue;
-            off.here = larger(off.here, here.off_target(i));
-            off.there = larger(off.there, here.off_target(i, there.w));
+            off.here = off.here || !(here.off_target(i) <= apart_);
+            off.there = off.there || !(here.off_target(i, there.w) <= apart_);
         }
         return off;
     }
-    static double larger(double a, double b) { return b <= a ? a : b; }  // not a number is larger than any
 
     // What of the half is known by now, and its kinks.
     class Told final : public PathWatch {

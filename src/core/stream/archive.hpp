@@ -94,7 +94,7 @@ void fields(Archive& io, L& learner) {
 inline std::string save(const Learner& learner) {
     Writer io;
     io(archive_version);
-    io(learner.now.weights.is_side_by_side()), io(learner.now.weights.numbers);
+    io(learner.now.weights.is_side_by_side()), io(learner.now.weights.saved());
     fields(io, learner);
     for (const auto* nest : {&learner.now.duals.objective, &learner.now.duals.denominator})
         if (*nest) io((*nest)->started), io((*nest)->total), io((*nest)->frames());

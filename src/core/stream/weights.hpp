@@ -6,8 +6,10 @@
 // A step changes v by d, and u by spent d: the average needs no work for coordinates that do not move.
 //
 // The numbers of a column lie side by side where a sparse row would else wait for memory three times at each of its
-// entries: with more columns than a cache holds (`Weights::wide`), each column has half a cache line of its own. Dense
-// rows want v, u and the squares one after another.
+// entries: with more columns than a cache holds (`Weights::wide`), each column is a quarter of a cache line, in which v
+// and u are floats. Their rounding is a millionth of a step, and 2^20 columns are 16 MB that a third cache can hold
+// where doubles are 32. The squares, whose sum grows without end, stay exact. Dense rows want v, u and the squares one
+// after another.
 //
 // Steps are eta x (plain), or per coordinate in AdaGrad's way (Duchi, Hazan & Singer 2011): eta x_j / sqrt(squares_j)
 // with squares_j the sum of squared gradients.
@@ -66,74 +68,90 @@ struct Scalars {
     }
 };
 
+// A column of a wide model.
+struct Column {
+    float v, u;
+    double square;
+
+    // Finite for rows of any scale.
+    static STEELYARD_INLINE float rounded(double x) {
+        constexpr double most = 3e38;
+        return static_cast<float>(std::min(std::max(x, -most), most));
+    }
+    STEELYARD_INLINE void move(double sum, double d, double spent) {
+        square = sum;
+        v = rounded(static_cast<double>(v) + d);
+        u = rounded(static_cast<double>(u) + spent * d);
+    }
+};
+
 class Weights {
 public:
-    // v, then u, then, for steps per coordinate, the squares, each on whole cache lines; or v, u, the square and a gap
-    // for each column.
-    LargeVector<double> numbers;
     Scalars at;
 
     // Columns: so many v are a megabyte, the second cache of a core (benchmarks/stream_rows.py).
     static constexpr Index wide = Index{1} << 17;
-    static constexpr Index apart = 4;  // numbers from one column to the next, where they lie side by side
 
     Weights() = default;
-    Weights(Index n, bool adaptive) : n_(n), adaptive_(adaptive) { lay_out(false); }
+    Weights(Index n, bool adaptive)
+        : n_(n), stride_((n + 7) / 8 * 8), adaptive_(adaptive), numbers_(size_of_numbers()) {}
 
     Index size() const { return n_; }
-    bool is_side_by_side() const { return by_ != 1; }
+    bool is_side_by_side() const { return !columns_.empty(); }
 
-    // How the numbers lie; they are all zero afterwards, so this is for a model that has not learned yet.
-    void lay_out(bool side_by_side) {
-        by_ = side_by_side ? apart : 1;
-        stride_ = side_by_side ? 1 : (n_ + 7) / 8 * 8;
-        numbers = LargeVector<double>(needed(side_by_side));
-    }
+    // All numbers are zero afterwards, so this is for a model that has not learned yet.
     void lay_out_for_sparse_rows() {
-        if (adaptive_ && n_ >= wide && !is_side_by_side()) lay_out(true);
+        if (!adaptive_ || n_ < wide || is_side_by_side()) return;
+        columns_ = LargeVector<Column>(static_cast<std::size_t>(n_));
+        numbers_ = LargeVector<double>();
     }
-    // Numbers as they were saved.
+
+    // The numbers for a file, and as they were saved: four for each column where they lie side by side.
+    LargeVector<double> saved() const {
+        if (!is_side_by_side()) return numbers_;
+        LargeVector<double> all(static_cast<std::size_t>(4 * n_));
+        for (std::size_t j = 0; j < columns_.size(); ++j) {
+            all[4 * j] = static_cast<double>(columns_[j].v);
+            all[4 * j + 1] = static_cast<double>(columns_[j].u);
+            all[4 * j + 2] = columns_[j].square;
+        }
+        return all;
+    }
     bool take(LargeVector<double>&& saved, bool side_by_side) {
-        if (saved.size() != needed(side_by_side)) return false;
-        by_ = side_by_side ? apart : 1;
-        stride_ = side_by_side ? 1 : (n_ + 7) / 8 * 8;
-        numbers = std::move(saved);
+        if (saved.size() != (side_by_side ? static_cast<std::size_t>(4 * n_) : size_of_numbers())) return false;
+        columns_ = LargeVector<Column>(static_cast<std::size_t>(side_by_side ? n_ : 0));
+        for (std::size_t j = 0; j < columns_.size(); ++j)
+            columns_[j] = {Column::rounded(saved[4 * j]), Column::rounded(saved[4 * j + 1]), saved[4 * j + 2]};
+        numbers_ = side_by_side ? LargeVector<double>() : std::move(saved);
         return true;
     }
 
     // v . x
     template <class Row>
     STEELYARD_INLINE double dot(const Row& row) const {
-        if (!is_side_by_side()) return row.dot(v());
-        return dot_apart(row);
+        return is_side_by_side() ? dot_apart(row) : row.dot(v());
     }
-    STEELYARD_INLINE double* v() { return numbers.data(); }
-    STEELYARD_INLINE const double* v() const { return numbers.data(); }
-    STEELYARD_INLINE double* u() { return numbers.data() + stride_; }
-    STEELYARD_INLINE const double* u() const { return numbers.data() + stride_; }
-    STEELYARD_INLINE double* squares() { return numbers.data() + 2 * stride_; }
 
     // w_j += g eta x_j / sqrt(squares_j), after g x_j has entered squares_j. `at` is the member, or a copy that is kept
     // at hand. Sparse rows go by blocks, so that the roots of a block are found side by side; a column that a row names
     // twice sees its old sum twice.
     template <class Row>
     STEELYARD_INLINE void adaptive_step(const Row& row, double g, double eta, const Scalars& at) {
-        double* const sums = squares();
-        double* const vs = v();
-        double* const us = u();
         const double gg = g * g, pull = g * (eta / at.scale), spent = at.spent;  // the division does not wait for g
-        if constexpr (Row::is_dense) {
+        if constexpr (!Row::is_dense) {
+            if (is_side_by_side()) return sparse_step(row, gg, pull, spent, InColumns{columns_.data()});
+            sparse_step(row, gg, pull, spent, InTurn{v(), u(), squares()});
+        } else {
             const auto* const values = row.values;
             if (is_side_by_side()) {
                 for (Index j = 0; j < row.size; ++j) {
-                    const double x = static_cast<double>(values[j]), sum = sum_after(sums[j * apart], gg * x * x);
-                    const double d = pull * x * inverse_root(sum);
-                    sums[j * apart] = sum;
-                    vs[j * apart] += d;
-                    us[j * apart] += spent * d;
+                    const double x = static_cast<double>(values[j]);
+                    const double sum = sum_after(columns_[j].square, gg * x * x);
+                    columns_[j].move(sum, pull * x * inverse_root(sum), spent);
                 }
                 return;
             }
+            double *const sums = squares(), *const vs = v(), *const us = u();
             STEELYARD_NO_OVERLAP
             for (Index j = 0; j < row.size; ++j) {
                 const double x = static_cast<double>(values[j]), sum = sum_after(sums[j], gg * x * x);
@@ -142,55 +160,15 @@ public:
                 vs[j] += d;
                 us[j] += spent * d;
             }
-        } else {
-            if (is_side_by_side()) return sparse_step<apart>(row, gg, pull, spent);
-            sparse_step<1>(row, gg, pull, spent);
-        }
-    }
-    template <Index by, class Row>
-    STEELYARD_INLINE void sparse_step(const Row& row, double gg, double pull, double spent) {
-        double* const sums = squares();
-        double* const vs = v();
-        double* const us = u();
-        {
-            constexpr Index most = 128;  // entries at a time: two kilobytes on the stack
-            double sum[most], d[most];
-            for (Index start = 0; start < row.size; start += most) {
-                const Index n = std::min(most, row.size - start);
-                const auto* const values = row.values + start;
-                row.columns.from(start).visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
-                    for (Index k = 0; k < n; ++k) {
-                        const double x = static_cast<double>(values[k]);
-                        sum[k] = sum_after(sums[by * columns[k]], gg * x * x);
-                        d[k] = pull * x * inverse_root(sum[k]);
-                    }
-                    for (Index k = 0; k < n; ++k) {
-                        const Index j = by * static_cast<Index>(columns[k]);
-                        sums[j] = sum[k];
-                        vs[j] += d[k];
-                        us[j] += spent * d[k];
-                    }
-                });
-            }
         }
     }
 
-    // w += step x.
+    // w += step x: for steps that are the same for all coordinates, whose numbers never lie side by side.
     template <class Row>
     STEELYARD_INLINE void plain_step(const Row& row, double step) {
         const double pull = step / at.scale;
-        if (!is_side_by_side()) {
-            row.add_to(v(), pull);
-            row.add_to(u(), at.spent * pull);
-            return;
-        }
-        double* const vs = v();
-        double* const us = u();
-        const double spent = at.spent;
-        row.each([=](Index j, double x) {
-            vs[j * apart] += pull * x;
-            us[j * apart] += spent * pull * x;
-        });
+        row.add_to(v(), pull);
+        row.add_to(u(), at.spent * pull);
     }
 
     // w *= factor, in one multiplication; folded into v before the scale gets too small to divide by.
@@ -198,10 +176,10 @@ public:
         at.square_norm *= factor * factor;
         at.scale *= factor;
         if (std::fabs(at.scale) > 1e-9) return;
-        for (Index j = 0; j < n_ * by_; j += by_) {
-            u()[j] -= at.spent * v()[j];  // what was spent is settled here: divided by the scale it would overflow
-            v()[j] *= at.scale;
-        }
+        each([this](auto& v, auto& u) {
+            u = rounded_like(u, u - at.spent * v);  // what was spent is settled: divided by the scale it would overflow
+            v = rounded_like(v, v * at.scale);
+        });
         at.spent = 0.0;
         at.scale = 1.0;
     }
@@ -210,19 +188,17 @@ public:
     // Partial sums, since one chain of additions would wait for itself.
     template <class Row>
     STEELYARD_INLINE double square_norm_on(const Row& row) const {
-        const double* const vs = v();
         double sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        const Index by = by_;
         if constexpr (Row::is_dense) {
             Index j = 0;
-            if (by == 1)
-                for (; j + 8 <= row.size; j += 8)
+            if (!is_side_by_side())
+                for (const double* const vs = v(); j + 8 <= row.size; j += 8)
                     for (int k = 0; k < 8; ++k) sum[k] += vs[j + k] * vs[j + k];
-            for (; j < row.size; ++j) sum[0] += vs[j * by] * vs[j * by];
+            for (; j < row.size; ++j) sum[0] += v_of(j) * v_of(j);
         } else {
             row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
                 for (Index k = 0; k < row.size; ++k) {
-                    const double w = vs[by * static_cast<Index>(columns[k])];
+                    const double w = v_of(static_cast<Index>(columns[k]));
                     sum[k % 8] += w * w;
                 }
             });
@@ -238,7 +214,7 @@ public:
 
     double exact_square_norm() const {
         double sum = 0;
-        for (Index j = 0; j < n_ * by_; j += by_) sum += v()[j] * v()[j];
+        for (Index j = 0; j < n_; ++j) sum += v_of(j) * v_of(j);
         return sum * at.scale * at.scale;
     }
 
@@ -246,21 +222,21 @@ public:
     std::vector<double> averaged() const {
         if (!(at.mass > 0)) return last();
         std::vector<double> w(static_cast<std::size_t>(n_));
-        for (Index j = 0; j < n_; ++j)
-            w[static_cast<std::size_t>(j)] = (at.spent * v()[j * by_] - u()[j * by_]) / at.mass;
+        for (Index j = 0; j < n_; ++j) w[static_cast<std::size_t>(j)] = (at.spent * v_of(j) - u_of(j)) / at.mass;
         return w;
     }
     double averaged_intercept() const { return at.mass > 0 ? at.b - at.u_b / at.mass : at.b; }
 
     std::vector<double> last() const {
         std::vector<double> w(static_cast<std::size_t>(n_));
-        for (Index j = 0; j < n_; ++j) w[static_cast<std::size_t>(j)] = v()[j * by_] * at.scale;
+        for (Index j = 0; j < n_; ++j) w[static_cast<std::size_t>(j)] = v_of(j) * at.scale;
         return w;
     }
 
     // Goes on from the given model with an empty average.
     void restart(const std::vector<double>& w, double b) {
-        for (Index j = 0; j < n_; ++j) v()[j * by_] = w[static_cast<std::size_t>(j)], u()[j * by_] = 0.0;
+        const double* next = w.data();
+        each([&](auto& v, auto& u) { v = rounded_like(v, *next++), u = 0; });
         at.scale = 1.0;
         at.spent = at.mass = at.u_b = 0.0;
         at.b = b;
@@ -271,34 +247,94 @@ public:
     template <class Row>
     STEELYARD_INLINE void prefetch([[maybe_unused]] const Row& row) const {
 #if defined(STEELYARD_GNU)
-        const double* const vs = v();
+        const Column* const all = columns_.data();
         row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
-            for (Index k = 0; k < row.size; ++k) __builtin_prefetch(vs + apart * static_cast<Index>(columns[k]));
+            for (Index k = 0; k < row.size; ++k) __builtin_prefetch(all + static_cast<Index>(columns[k]));
         });
 #endif
     }
 
 private:
-    Index n_ = 0, stride_ = 0, by_ = 1;
+    Index n_ = 0, stride_ = 0;
     bool adaptive_ = false;
+    // v, then u, then, for steps per coordinate, the squares, each on whole cache lines; or all of them by columns.
+    LargeVector<double> numbers_;
+    LargeVector<Column> columns_;
 
-    std::size_t needed(bool side_by_side) const {
-        return static_cast<std::size_t>(side_by_side ? apart * n_ : (n_ + 7) / 8 * 8 * (adaptive_ ? 3 : 2));
+    std::size_t size_of_numbers() const { return static_cast<std::size_t>(stride_ * (adaptive_ ? 3 : 2)); }
+
+    STEELYARD_INLINE double* v() { return numbers_.data(); }
+    STEELYARD_INLINE const double* v() const { return numbers_.data(); }
+    STEELYARD_INLINE double* u() { return numbers_.data() + stride_; }
+    STEELYARD_INLINE const double* u() const { return numbers_.data() + stride_; }
+    STEELYARD_INLINE double* squares() { return numbers_.data() + 2 * stride_; }
+
+    STEELYARD_INLINE double v_of(Index j) const {
+        return is_side_by_side() ? static_cast<double>(columns_[static_cast<std::size_t>(j)].v) : v()[j];
+    }
+    STEELYARD_INLINE double u_of(Index j) const {
+        return is_side_by_side() ? static_cast<double>(columns_[static_cast<std::size_t>(j)].u) : u()[j];
+    }
+    // f(v, u) for each column.
+    template <class F>
+    void each(F&& f) {
+        for (Column& column : columns_) f(column.v, column.u);
+        if (!is_side_by_side())
+            for (Index j = 0; j < n_; ++j) f(v()[j], u()[j]);
+    }
+    static float rounded_like(float, double x) { return Column::rounded(x); }
+    static double rounded_like(double, double x) { return x; }
+
+    // Where the numbers of a column are, for a step.
+    struct InTurn {
+        double *v, *u, *squares;
+        STEELYARD_INLINE double square(Index j) const { return squares[j]; }
+        STEELYARD_INLINE void move(Index j, double sum, double d, double spent) const {
+            squares[j] = sum;
+            v[j] += d;
+            u[j] += spent * d;
+        }
+    };
+    struct InColumns {
+        Column* columns;
+        STEELYARD_INLINE double square(Index j) const { return columns[j].square; }
+        STEELYARD_INLINE void move(Index j, double sum, double d, double spent) const {
+            columns[j].move(sum, d, spent);
+        }
+    };
+    template <class Row, class Numbers>
+    STEELYARD_INLINE void sparse_step(const Row& row, double gg, double pull, double spent, const Numbers& numbers) {
+        constexpr Index most = 128;  // entries at a time: two kilobytes on the stack
+        double sum[most], d[most];
+        for (Index start = 0; start < row.size; start += most) {
+            const Index n = std::min(most, row.size - start);
+            const auto* const values = row.values + start;
+            row.columns.from(start).visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
+                for (Index k = 0; k < n; ++k) {
+                    const double x = static_cast<double>(values[k]);
+                    sum[k] = sum_after(numbers.square(static_cast<Index>(columns[k])), gg * x * x);
+                    d[k] = pull * x * inverse_root(sum[k]);
+                }
+                for (Index k = 0; k < n; ++k) numbers.move(static_cast<Index>(columns[k]), sum[k], d[k], spent);
+            });
+        }
     }
 
     // With the partial sums of `DenseRow` and `SparseRow`.
     template <class Row>
     STEELYARD_INLINE double dot_apart(const Row& row) const {
-        const double* const vs = v();
+        const Column* const all = columns_.data();
         if constexpr (Row::is_dense) {
             double sum[4] = {0, 0, 0, 0};
-            for (Index j = 0; j < row.size; ++j) sum[j % 4] += static_cast<double>(row.values[j]) * vs[apart * j];
+            for (Index j = 0; j < row.size; ++j)
+                sum[j % 4] += static_cast<double>(row.values[j]) * static_cast<double>(all[j].v);
             return (sum[0] + sum[1]) + (sum[2] + sum[3]);
         } else {
             return row.columns.visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
                 double sum[4] = {0, 0, 0, 0};
                 const auto x = [&](Index k) STEELYARD_INLINE_LAMBDA {
-                    return static_cast<double>(row.values[k]) * vs[apart * static_cast<Index>(columns[k])];
+                    return static_cast<double>(row.values[k]) *
+                           static_cast<double>(all[static_cast<Index>(columns[k])].v);
                 };
                 Index k = 0;
                 for (; k + 4 <= row.size; k += 4)
