@@ -24,8 +24,8 @@ void test_products(const R& rows, const char* what) {
         PackedRows<R> packed(rows, nullptr);
         for (int round = 0; round < 2; ++round) {  // what was there before is gone
             packed.clear();
-            std::vector<Index> which;
-            for (Index i = 0; i < n; ++i) which.push_back((7 * i + round) % n);
+            std::vector<Index> which(static_cast<std::size_t>(n));
+            for (Index i = 0; i < n; ++i) which[static_cast<std::size_t>(i)] = (7 * i + round) % n;
             for (int k = 0; k < cut; ++k) packed.add(which[static_cast<std::size_t>(k)]);
             packed.add(which.data() + cut, static_cast<std::size_t>(n - cut));
             for (auto& value : w) value = uniform(random);
@@ -69,8 +69,8 @@ void test_dense() {
     for (double& x : X) x = uniform(random);
     const DenseRows<double> rows(X.data(), n, d);
     test_products(rows, "dense");
-    std::vector<Index> all;
-    for (Index i = 0; i < n; ++i) all.push_back(i);
+    std::vector<Index> all(static_cast<std::size_t>(n));
+    for (Index i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
     test_products(viewed(rows, {all.data(), n, 2.5}), "dense with a constant");
 }
 

@@ -82,8 +82,8 @@ static bool is_same(const PathLog& a, const PathLog& b) {
 static void test_a_leg_that_is_ahead() {
     const Data data = rare(1500);
     const Linear space = data.space();
-    std::vector<double> norm;
-    for (Index i = 0; i < data.n; ++i) norm.push_back(std::sqrt(space.square(i)));
+    std::vector<double> norm(static_cast<std::size_t>(data.n));
+    for (Index i = 0; i < data.n; ++i) norm[static_cast<std::size_t>(i)] = std::sqrt(space.square(i));
     const PathProblem problem{data.given(), 0, 1};
     Index longest = 0;
     for (const double from : {0.0, 1.0})

@@ -263,8 +263,12 @@ static void test_plain_is_any(const Data& data) {
     std::vector<double> weight(static_cast<std::size_t>(data.n), 1.0);
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = 0.3 * static_cast<double>(i % 5);
     for (const double* weights : {static_cast<const double*>(nullptr), static_cast<const double*>(weight.data())})
-        for (const bool shuffle : {false, true}) {
+        for (const auto& [shuffle, reward] : {std::pair{false, Reward::hinge},
+                                              {true, Reward::hinge},
+                                              {false, Reward::logistic},
+                                              {true, Reward::logistic}}) {
             Learner plain = make(), any = make(false, 1e100);
+            plain.is.reward = any.is.reward = reward;
             Pass pass;
             pass.shuffle = shuffle;
             const Labels labels{data.y.data(), weights};
@@ -274,6 +278,28 @@ static void test_plain_is_any(const Data& data) {
             expect(plain.now.history.marks == any.now.history.marks, "both loops have the same history");
             expect(plain.now.duals.rate(1) == any.now.duals.rate(1), "both loops count alike");
         }
+}
+
+// Slopes and steps without exponentials, roots and divisions, against those with them.
+static void test_slopes_and_steps() {
+    double worst = 0;
+    for (int k = -60000; k <= 60000; ++k) {
+        const double z = k / 1000.0;
+        worst = std::max(worst, std::fabs(fall(z) - 1.0 / (1.0 + std::exp(z))));
+        expect(fall(z) >= 0, "no slope is below zero");
+    }
+    expect(worst < 1e-10, "the slope of the logistic reward");
+    for (const double z : {1e300, HUGE_VAL, -1e300, -HUGE_VAL}) expect(std::fabs(fall(z) - (z < 0)) < 1e-15, "far out");
+    expect(std::isfinite(fall(NAN)), "a place in the table for what is not a number");
+    for (const double before : {0.0, 1e-30, 0.7, 1e8, 1e299})
+        for (const double x : {1e-9, -0.3, 2.0, 1e160}) {
+            const AdaptiveStep step(1.7, 0.6);
+            const double sum = step.sum(before, x), right = 1.7 * 0.6 * x / std::sqrt(sum);
+            expect(sum == (before == 0 ? step.sum(0.0, x) : step.sum<true>(before, x)), "one sum, asked or not");
+            expect(std::fabs(step.length(x, sum) / right - 1) < 3e-5, "the length of a step");
+            expect(sum <= 1e300, "a sum stays finite");
+        }
+    expect(close(AdaptiveStep(1.7, 0.6).sum(0.0, 0.5), 4 * 0.85 * 0.85), "the first gradient counts as four");
 }
 
 // Rows offered by pieces of many take the places that they take one by one, with rows without weight among them.
@@ -325,6 +351,7 @@ int main() {
     test_forged_archives(data);
     test_archive(data);
     test_dense_is_sparse(data);
+    test_slopes_and_steps();
     test_plain_is_any(data);
     test_many_columns(data);
     test_pieces_offer_alike(data);

@@ -120,28 +120,29 @@ private:
     template <class Row>
     STEELYARD_INLINE void step(const Row& row, Index k, double g, double eta) {
         double *const v = s_.v + k * s_.n_cols, *const u = s_.u + k * s_.n_cols, *const q = s_.squares + k * s_.n_cols;
-        const double gg = g * g, pull = g * eta, mass = s_.numbers[ClassState::mass];
+        const double mass = s_.numbers[ClassState::mass];
+        const AdaptiveStep step(g, eta), step_b(g, run_.unit_step);
         if constexpr (Row::is_dense) {
             const auto* const values = row.values;
             STEELYARD_NO_OVERLAP
             for (Index j = 0; j < row.size; ++j) {
-                const double x = static_cast<double>(values[j]), sum = sum_after(q[j], gg * x * x);
-                const double d = pull * x * inverse_root(sum);
+                const double x = static_cast<double>(values[j]), sum = step.sum(q[j], x);
+                const double d = step.length(x, sum);
                 q[j] = sum;
                 v[j] += d;
                 u[j] += mass * d;
             }
         } else {
             row.each([=](Index j, double x) STEELYARD_INLINE_LAMBDA {
-                q[j] = sum_after(q[j], gg * x * x);
-                const double d = pull * x * inverse_root(q[j]);
+                q[j] = step.sum(q[j], x);
+                const double d = step.length(x, q[j]);
                 v[j] += d;
                 u[j] += mass * d;
             });
         }
         if (!run_.intercept) return;
-        s_.squares_b[k] = sum_after(s_.squares_b[k], gg);
-        const double d = g * run_.unit_step * inverse_root(s_.squares_b[k]);
+        s_.squares_b[k] = step_b.sum(s_.squares_b[k], 1.0);
+        const double d = step_b.length(1.0, s_.squares_b[k]);
         s_.b[k] += d;
         s_.u_b[k] += mass * d;
     }

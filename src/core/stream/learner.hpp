@@ -72,7 +72,9 @@ public:
         sample_ = pass.is_first() ? -1.0 : once;
         const Ask ask{undo.has_state() || pass.disposable ? stop : nullptr, rows_between_looks(rows)};
         const auto over =
-            may_throw(is_plain() ? &Learner::pass_over<PlainRow, Matrix> : &Learner::pass_over<AnyRow, Matrix>);
+            may_throw(!is_plain()                  ? &Learner::pass_over<AnyRow, Matrix>
+                      : is.reward == Reward::hinge ? &Learner::pass_over<PlainRow<Reward::hinge>, Matrix>
+                                                   : &Learner::pass_over<PlainRow<Reward::logistic>, Matrix>);
         const Fault bad = (this->*over)(rows, labels, pass, ask);
         if (bad.row >= 0) return bad;
         if (pass.is_first())
@@ -85,6 +87,7 @@ public:
 
 private:
     struct AnyRow;
+    template <Reward reward>
     struct PlainRow;
 
     std::vector<std::uint8_t> held_;  // marks the rows of the chunk that only the reservoir may see
@@ -160,10 +163,10 @@ private:
         return std::max<Index>(1, (Index{1} << 18) / (1 + rows.n_entries() / std::max<Index>(rows.n_rows, 1)));
     }
 
-    // The default settings, for which the loop is compiled once more (`PlainRow`).
+    // The default settings, for which the loop is compiled once more for each concave reward (`PlainRow`).
     bool is_plain() const {
         const DualSettings& d = is.duals;
-        return d.guard && d.counts && !d.forget && !d.constrained && is.reward == Reward::hinge &&
+        return d.guard && d.counts && !d.forget && !d.constrained && is.reward <= Reward::logistic &&
                is.steps == Steps::adaptive && is.alpha == 0.0 && is.radius == 0.0 && is.epoch == 0.0;
     }
 

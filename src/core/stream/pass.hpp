@@ -95,6 +95,7 @@ struct Learner::AnyRow {
 
 // The same for the settings of `is_plain`, without the branches that they never take, and with the numbers that change
 // at every row in a copy: a step may write to any number in memory, so members would be loaded and stored each time.
+template <Reward reward>
 struct Learner::PlainRow {
     Learner& learner;
     Scalars at;
@@ -121,8 +122,9 @@ struct Learner::PlainRow {
         tally.rows[side] += weight;
         tally.seen[side] += weight;
         tally.credit[side] += z > 0.0 ? weight : 0.0;
-        if (z < 1.0) {
-            const double g = y * weight * pull[side];
+        const double slope = reward_slope(reward, z, 1.0);
+        if (slope > 0.0) {
+            const double g = y * weight * pull[side] * slope;
             learner.now.weights.adaptive_step(row, g, eta, at);
             if (learner.is.intercept) at.adaptive_intercept(g, learner.is.unit_step);
         }
@@ -140,6 +142,7 @@ private:
     // `tick`, where it would do anything.
     STEELYARD_INLINE void refresh() {
         until = learner.is.refresh;
+        learner.now.weights.look_whether_begun();
         if (t < learner.now.history.next && !Duals::is_stale(tally, learner.now.duals.looked_at)) return;
         finish();
         learner.tick();
@@ -156,6 +159,7 @@ private:
 
 inline void Learner::tick() {
     now.until = is.refresh;
+    now.weights.look_whether_begun();
     now.duals.sample = sample_ >= 0.0 ? sample_ : now.rows_once();
     now.duals.refresh();
     if (is.radius > 0.0 && static_cast<std::int64_t>(now.t) % 1024 < is.refresh)

@@ -11,8 +11,8 @@
 // where doubles are 32. The squares, whose sum grows without end, stay exact. Dense rows want v, u and the squares one
 // after another.
 //
-// Steps are eta x (plain), or per coordinate in AdaGrad's way (Duchi, Hazan & Singer 2011): eta x_j / sqrt(squares_j)
-// with squares_j the sum of squared gradients.
+// Steps are eta x (plain), or per coordinate in AdaGrad's way (stream/adaptive_step.hpp), with squares_j the sum of the
+// squares of gradients.
 #pragma once
 
 #include <algorithm>
@@ -24,27 +24,9 @@
 #include "base/huge_pages.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
+#include "stream/adaptive_step.hpp"
 
 namespace steelyard {
-
-// The first gradient of a coordinate counts as four, else a rare feature's first step would be its largest.
-STEELYARD_INLINE double sum_after(double sum, double square) {
-    const double times = sum == 0.0 ? 4.0 : 1.0;
-    return std::min(sum + times * square, 1e300);
-}
-
-// 1 / sqrt(x): a guess from the exponent (Blinn 1997) and one polynomial step, with a relative error below 3e-5. The
-// sum itself stays exact, so the error does not grow; and unlike a root and a division this costs a few
-// multiplications, side by side.
-STEELYARD_INLINE double inverse_root(double x) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    bits = 0x5FE6EB50C7B537A9ull - (bits >> 1);
-    double y;
-    std::memcpy(&y, &bits, sizeof y);
-    const double h = x * y * y;
-    return y * (1.87632 - h * (1.25155 - h * 0.37523));
-}
 
 struct Scalars {
     double scale = 1.0;
@@ -63,8 +45,9 @@ struct Scalars {
         u_b += mass * step;
     }
     STEELYARD_INLINE void adaptive_intercept(double g, double eta) {
-        squares_b = sum_after(squares_b, g * g);
-        move_intercept(g * eta * inverse_root(squares_b));
+        const AdaptiveStep step(g, eta);
+        squares_b = step.sum(squares_b, 1.0);
+        move_intercept(step.length(1.0, squares_b));
     }
 };
 
@@ -118,6 +101,7 @@ public:
         return all;
     }
     bool take(LargeVector<double>&& saved, bool side_by_side) {
+        n_begun_ = 0;
         if (saved.size() != (side_by_side ? static_cast<std::size_t>(4 * n_) : size_of_numbers())) return false;
         columns_ = LargeVector<Column>(static_cast<std::size_t>(side_by_side ? n_ : 0));
         for (std::size_t j = 0; j < columns_.size(); ++j)
@@ -137,30 +121,24 @@ public:
     // twice sees its old sum twice.
     template <class Row>
     STEELYARD_INLINE void adaptive_step(const Row& row, double g, double eta, const Scalars& at) {
-        const double gg = g * g, pull = g * (eta / at.scale), spent = at.spent;  // the division does not wait for g
+        const AdaptiveStep step(g, eta / at.scale);
         if constexpr (!Row::is_dense) {
-            if (is_side_by_side()) return sparse_step(row, gg, pull, spent, InColumns{columns_.data()});
-            sparse_step(row, gg, pull, spent, InTurn{v(), u(), squares()});
+            if (is_side_by_side()) return sparse_step(row, step, at.spent, InColumns{columns_.data()});
+            sparse_step(row, step, at.spent, InTurn{v(), u(), squares()});
         } else {
-            const auto* const values = row.values;
-            if (is_side_by_side()) {
-                for (Index j = 0; j < row.size; ++j) {
-                    const double x = static_cast<double>(values[j]);
-                    const double sum = sum_after(columns_[j].square, gg * x * x);
-                    columns_[j].move(sum, pull * x * inverse_root(sum), spent);
-                }
-                return;
-            }
-            double *const sums = squares(), *const vs = v(), *const us = u();
-            STEELYARD_NO_OVERLAP
+            if (!is_side_by_side())
+                return n_begun_ == n_ ? dense_step<true>(row, step, at.spent) : dense_step<false>(row, step, at.spent);
             for (Index j = 0; j < row.size; ++j) {
-                const double x = static_cast<double>(values[j]), sum = sum_after(sums[j], gg * x * x);
-                const double d = pull * x * inverse_root(sum);
-                sums[j] = sum;
-                vs[j] += d;
-                us[j] += spent * d;
+                const double x = static_cast<double>(row.values[j]), sum = step.sum(columns_[j].square, x);
+                columns_[j].move(sum, step.length(x, sum), at.spent);
             }
         }
+    }
+    // Now and then: whether every coordinate has had its first gradient, so that dense rows need not ask. Those that
+    // had it by the last time are not looked at again.
+    STEELYARD_INLINE void look_whether_begun() {
+        if (!adaptive_ || is_side_by_side()) return;
+        while (n_begun_ < n_ && squares()[n_begun_] > 0.0) ++n_begun_;
     }
 
     // w += step x: for steps that are the same for all coordinates, whose numbers never lie side by side.
@@ -257,6 +235,7 @@ public:
 private:
     Index n_ = 0, stride_ = 0;
     bool adaptive_ = false;
+    Index n_begun_ = 0;  // so many coordinates, from the first one on, have had a gradient
     // v, then u, then, for steps per coordinate, the squares, each on whole cache lines; or all of them by columns.
     LargeVector<double> numbers_;
     LargeVector<Column> columns_;
@@ -302,8 +281,21 @@ private:
             columns[j].move(sum, d, spent);
         }
     };
+    template <bool begun, class Row>
+    STEELYARD_INLINE void dense_step(const Row& row, const AdaptiveStep& step, double spent) {
+        double *const sums = squares(), *const vs = v(), *const us = u();
+        const auto* const values = row.values;
+        STEELYARD_NO_OVERLAP
+        for (Index j = 0; j < row.size; ++j) {
+            const double x = static_cast<double>(values[j]), sum = step.template sum<begun>(sums[j], x);
+            const double d = step.length(x, sum);
+            sums[j] = sum;
+            vs[j] += d;
+            us[j] += spent * d;
+        }
+    }
     template <class Row, class Numbers>
-    STEELYARD_INLINE void sparse_step(const Row& row, double gg, double pull, double spent, const Numbers& numbers) {
+    STEELYARD_INLINE void sparse_step(const Row& row, const AdaptiveStep& step, double spent, const Numbers& numbers) {
         constexpr Index most = 128;  // entries at a time: two kilobytes on the stack
         double sum[most], d[most];
         for (Index start = 0; start < row.size; start += most) {
@@ -312,8 +304,8 @@ private:
             row.columns.from(start).visit([&](const auto* columns) STEELYARD_INLINE_LAMBDA {
                 for (Index k = 0; k < n; ++k) {
                     const double x = static_cast<double>(values[k]);
-                    sum[k] = sum_after(numbers.square(static_cast<Index>(columns[k])), gg * x * x);
-                    d[k] = pull * x * inverse_root(sum[k]);
+                    sum[k] = step.sum(numbers.square(static_cast<Index>(columns[k])), x);
+                    d[k] = step.length(x, sum[k]);
                 }
                 for (Index k = 0; k < n; ++k) numbers.move(static_cast<Index>(columns[k]), sum[k], d[k], spent);
             });
