@@ -59,7 +59,7 @@ STEELYARD_INLINE Function may_throw(Function function) {
 
 // The same number, as one of which the compiler knows nothing: a product that it is cannot be fused with a sum that it
 // is in, which some loops would do and others not, with other bits.
-STEELYARD_INLINE double rounded(double x) {
+STEELYARD_INLINE double unfused(double x) {
 #if defined(STEELYARD_GNU)
     asm("" : "+m"(x));
 #endif

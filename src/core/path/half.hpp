@@ -151,6 +151,7 @@ private:
                     continue;
                 }
                 told_.set_out(there->tau, there->events);
+                if (told_.is_watched()) told_.at(next->tau, next->events);
                 told_.arrive(next->tau, next->events);
                 oncoming_.move_on();
                 there = next;

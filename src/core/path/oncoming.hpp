@@ -46,11 +46,13 @@ public:
     // On a thread of its own, until it is dismissed.
     void go_ahead() {
         std::unique_lock<std::mutex> lock(guard_);
-        while (!over_ && !dismissed_ && (!leg_ || leg_->stays_whole())) {
-            if (busy_)
+        while (!over_ && !dismissed_) {
+            if (busy_) {
                 changed_.wait(lock);
-            else
-                step(lock);
+                continue;
+            }
+            if (leg_ && !leg_->stays_whole()) break;
+            step(lock);
         }
     }
     // Nobody will ask any more.

@@ -18,7 +18,7 @@ namespace steelyard {
 class AdaptiveStep {
 public:
     STEELYARD_INLINE AdaptiveStep(double g, double eta)
-        : g_(g), c0_(rounded(1.87632 * eta)), c1_(rounded(1.25155 * eta)), c2_(0.37523 * eta) {}
+        : g_(g), c0_(unfused(1.87632 * eta)), c1_(unfused(1.25155 * eta)), c2_(0.37523 * eta) {}
 
     // The sum with g x in it. Where it is known that no coordinate is at its first gradient that need not be asked.
     template <bool begun = false>

@@ -7,9 +7,9 @@
 //
 // The numbers of a column lie side by side where a sparse row would else wait for memory three times at each of its
 // entries: with more columns than a cache holds (`Weights::wide`), each column is a quarter of a cache line, in which v
-// and u are floats. Their rounding is a millionth of a step, and 2^20 columns are 16 MB that a third cache can hold
-// where doubles are 32. The squares, whose sum grows without end, stay exact. Dense rows want v, u and the squares one
-// after another.
+// and u are floats: what a step changes of them is far above their rounding, and 2^20 columns are 16 MB, which a third
+// cache can hold, for 32. The squares, whose sum grows without end, stay doubles. Dense rows want v, u and the squares
+// one after another.
 //
 // Steps are eta x (plain), or per coordinate in AdaGrad's way (stream/adaptive_step.hpp), with squares_j the sum of the
 // squares of gradients.
@@ -57,14 +57,14 @@ struct Column {
     double square;
 
     // Finite for rows of any scale.
-    static STEELYARD_INLINE float rounded(double x) {
+    static STEELYARD_INLINE float as_float(double x) {
         constexpr double most = 3e38;
         return static_cast<float>(std::min(std::max(x, -most), most));
     }
     STEELYARD_INLINE void move(double sum, double d, double spent) {
         square = sum;
-        v = rounded(static_cast<double>(v) + d);
-        u = rounded(static_cast<double>(u) + spent * d);
+        v = as_float(static_cast<double>(v) + d);
+        u = as_float(static_cast<double>(u) + spent * d);
     }
 };
 
@@ -105,7 +105,7 @@ public:
         if (saved.size() != (side_by_side ? static_cast<std::size_t>(4 * n_) : size_of_numbers())) return false;
         columns_ = LargeVector<Column>(static_cast<std::size_t>(side_by_side ? n_ : 0));
         for (std::size_t j = 0; j < columns_.size(); ++j)
-            columns_[j] = {Column::rounded(saved[4 * j]), Column::rounded(saved[4 * j + 1]), saved[4 * j + 2]};
+            columns_[j] = {Column::as_float(saved[4 * j]), Column::as_float(saved[4 * j + 1]), saved[4 * j + 2]};
         numbers_ = side_by_side ? LargeVector<double>() : std::move(saved);
         return true;
     }
@@ -155,8 +155,8 @@ public:
         at.scale *= factor;
         if (std::fabs(at.scale) > 1e-9) return;
         each([this](auto& v, auto& u) {
-            u = rounded_like(u, u - at.spent * v);  // what was spent is settled: divided by the scale it would overflow
-            v = rounded_like(v, v * at.scale);
+            u = as(u, u - at.spent * v);  // what was spent is settled: divided by the scale it would overflow
+            v = as(v, v * at.scale);
         });
         at.spent = 0.0;
         at.scale = 1.0;
@@ -214,7 +214,7 @@ public:
     // Goes on from the given model with an empty average.
     void restart(const std::vector<double>& w, double b) {
         const double* next = w.data();
-        each([&](auto& v, auto& u) { v = rounded_like(v, *next++), u = 0; });
+        each([&](auto& v, auto& u) { v = as(v, *next++), u = 0; });
         at.scale = 1.0;
         at.spent = at.mass = at.u_b = 0.0;
         at.b = b;
@@ -261,8 +261,8 @@ private:
         if (!is_side_by_side())
             for (Index j = 0; j < n_; ++j) f(v()[j], u()[j]);
     }
-    static float rounded_like(float, double x) { return Column::rounded(x); }
-    static double rounded_like(double, double x) { return x; }
+    static float as(float, double x) { return Column::as_float(x); }
+    static double as(double, double x) { return x; }
 
     // Where the numbers of a column are, for a step.
     struct InTurn {
