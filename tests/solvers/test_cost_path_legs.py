@@ -11,7 +11,6 @@ from reference.cost_path import kkt_residual, objective
 from steelyard.solvers import cost_sensitive
 from steelyard.solvers.path.exact import trace, trace_quantiles
 
-
 C_TIED = 0.01
 
 
