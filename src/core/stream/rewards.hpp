@@ -61,7 +61,10 @@ public:
     }
 
 private:
-    static constexpr double per_unit = 16.0, most = 40.0;
+    // With 8 a unit the error is 3e-11, and the slopes of a long stream would differ from exact ones in the ninth
+    // digit.
+    static constexpr double per_unit = 16.0, most = 40.0;  // most: e^-40 is far below the rounding of 1
+    // Places of the table.
     static constexpr int middle = static_cast<int>(per_unit * most), size = 2 * middle + 1;
     double term_[size][8];  // six terms on a cache line
 };

@@ -58,7 +58,7 @@ struct Column {
 
     // Finite for rows of any scale.
     static STEELYARD_INLINE float as_float(double x) {
-        constexpr double most = 3e38;
+        constexpr double most = 3e38;  // of a float
         return static_cast<float>(std::min(std::max(x, -most), most));
     }
     STEELYARD_INLINE void move(double sum, double d, double spent) {
